@@ -1,0 +1,172 @@
+/*
+ * What a scenario runs on: a simulated machine or the real kernel.
+ *
+ * load/ reads a scenario and fills a struct target_request. A target builds what it asks for, runs
+ * each task's body in a context of the target's own (a fiber of the simulation; a process or thread
+ * of the host) and reports counters and times. The body is load/'s: it makes a fresh lua_State, loads
+ * the scenario again and calls the task's function, which comes back here through target_ops with
+ * the struct target_task it was given.
+ *
+ * Addresses and lengths are bytes, times are ns of the target's own clock. Calls return 0 or a
+ * negative errno unless they say otherwise. -EINTR from any call means that the task has been killed
+ * (OOM killer, SIGBUS): the body must unwind without further calls and return.
+ */
+#ifndef LOAD_TARGET_H
+#define LOAD_TARGET_H
+
+#include "lib/types.h"
+
+struct target;
+struct target_task;
+struct hw_machine;
+
+#define TARGET_NAME_MAX 64
+#define TARGET_ERROR_MAX 512
+#define TARGET_COUNTERS_MAX 512
+#define TARGET_SYNC_MAX 64 /* barriers, events and counters of one scenario, each */
+
+enum target_prot {
+	TARGET_PROT_READ = 1,
+	TARGET_PROT_WRITE = 2,
+};
+
+enum target_map {
+	TARGET_MAP_PRIVATE = 0,
+	TARGET_MAP_NORESERVE = 1,
+};
+
+enum target_advice {
+	TARGET_MADV_NORMAL,
+	TARGET_MADV_DONTNEED,
+	TARGET_MADV_FREE,
+	TARGET_MADV_WILLNEED,
+};
+
+/* How a range is accessed; every page of it once, in address order unless random. */
+enum target_access {
+	TARGET_READ,  /* read one word per page */
+	TARGET_TOUCH, /* write one word per page */
+	TARGET_FILL,  /* write every byte */
+	TARGET_SCAN,  /* read every byte */
+};
+
+/* "knob = value" as the scenario or the command line gave it, and where it came from. */
+struct target_setting {
+	char name[TARGET_NAME_MAX];
+	char value[TARGET_NAME_MAX];
+	char origin[128]; /* "scenarios/x.lua:12", "--set", "variant lazy" */
+};
+
+/* nr tasks that run the function of one name; each gets its index 0 .. nr - 1. */
+struct target_group {
+	char name[TARGET_NAME_MAX]; /* of the Lua function, and of the tasks */
+	u32 nr;
+	u64 start_ns;   /* when the first starts */
+	u64 stagger_ns; /* each later one starts this much after the one before */
+	u64 jitter_ns;  /* and up to this much later, seeded */
+	s32 speed_bp;   /* spread of the tasks' own speed of user code, parts of 10,000, seeded */
+	s32 oom_score_adj;
+	bool background; /* the run does not wait for it; it is ended when the others have ended */
+};
+
+struct target_request {
+	const char *scenario; /* path, for messages */
+	const char *variant;
+	u64 seed;
+	const struct hw_machine *hw; /* the profile's machine, with the scenario's sizes */
+	const char *kernel;          /* preset: "4.0", "6.18"; the host ignores it */
+	u64 ram_bytes;               /* what the host is to be limited to; 0: leave it alone */
+	u64 swap_bytes;
+	char swap_kind[TARGET_NAME_MAX];  /* "disk", "zram" */
+	char limit_kind[TARGET_NAME_MAX]; /* host: "ballast" or "memcg" */
+	u32 nr_settings;
+	const struct target_setting *setting; /* later ones win */
+	u32 nr_groups;
+	const struct target_group *group;
+	u32 nr_barriers; /* their sizes are in barrier_size */
+	u32 barrier_size[TARGET_SYNC_MAX];
+	u32 nr_events;
+	u32 nr_counters;
+	u64 max_ns; /* a run longer than this is broken off: outcome -ETIME */
+	bool check; /* content tags, audits */
+	bool trace;
+
+	/* Runs one task; called in its own context. Returns 0, or a negative errno with the text of
+	 * the error in @err (TARGET_ERROR_MAX bytes): the run is broken off and reports it. */
+	int (*body)(void *program, struct target_task *t, char *err);
+	void *program;
+};
+
+/* What every target's task begins with; the target embeds it. */
+struct target_task {
+	struct target *target;
+	const char *function; /* the group's name, or what spawn() was given */
+	u32 index;
+	u32 nr;     /* how many the group has */
+	s64 arg[4]; /* what spawn() was given */
+	u64 seed;   /* of this task's math.random */
+};
+
+struct target_counter {
+	char name[48]; /* as in /proc/vmstat */
+	s64 value;     /* end minus begin for events, the value at the end for nr_ items */
+};
+
+struct target_result {
+	u64 elapsed_ns;
+	u64 user_ns; /* sum over tasks, as wait4() of their parent would report */
+	u64 sys_ns;
+	u32 nr_counters;
+	u32 nr_tasks;
+	u32 nr_oom_kills;
+	u32 nr_failed; /* tasks that ended by an error of their own */
+	struct target_counter counter[TARGET_COUNTERS_MAX];
+	char error[TARGET_ERROR_MAX]; /* why the run broke, if it did */
+	char notes[4096];             /* one a line: what is unusual about this run or host */
+};
+
+struct target_ops {
+	const char *name; /* "sim", "host" */
+
+	/* Builds what @req asks for. On failure nothing is left behind, and @err says what is
+	 * missing: -EPERM/-EOPNOTSUPP (exit 3) if this host cannot, -EINVAL (exit 2) if nothing can. */
+	int (*open)(const struct target_request *req, struct target **out, char *err);
+
+	/* Runs all groups to their end. 0 even if tasks were killed: that is an outcome. */
+	int (*run)(struct target *t, struct target_result *res);
+
+	/* Writes vmstat, zoneinfo, meminfo, buddyinfo of the end of the run into @dir. */
+	int (*write_proc)(struct target *t, const char *dir, char *err);
+
+	/* Undoes everything. */
+	void (*close)(struct target *t);
+
+	/* The rest is called by a body, in its task. */
+
+	/* Maps @len bytes of zeroed anonymous memory; the address goes to *@va. */
+	int (*mmap)(struct target_task *t, u64 len, int prot, int flags, u64 *va);
+	int (*munmap)(struct target_task *t, u64 va, u64 len);
+	int (*mprotect)(struct target_task *t, u64 va, u64 len, int prot);
+	int (*brk)(struct target_task *t, s64 delta, u64 *end);
+	int (*madvise)(struct target_task *t, u64 va, u64 len, enum target_advice advice);
+
+	/* Accesses each page of [va, va + len) once. @seed other than 0: in a seeded random order.
+	 * -EFAULT where nothing is mapped or the protection forbids it. */
+	int (*access)(struct target_task *t, u64 va, u64 len, enum target_access kind, u64 seed);
+
+	/* A new process (@thread: a thread of this one) that runs @function with @arg.
+	 * A process has a copy of this one's memory, as after fork(). Its number goes to *@child. */
+	int (*spawn)(struct target_task *t, bool thread, const char *function, const s64 arg[4],
+		     u32 *child);
+	int (*wait)(struct target_task *t, u32 child);
+
+	int (*sleep)(struct target_task *t, u64 ns);
+	int (*compute)(struct target_task *t, u64 ns); /* user code that touches no memory */
+	int (*barrier)(struct target_task *t, u32 barrier);
+	int (*event_set)(struct target_task *t, u32 event);
+	int (*event_wait)(struct target_task *t, u32 event);
+	int (*counter_add)(struct target_task *t, u32 counter, s64 delta, s64 *value);
+	u64 (*now)(struct target_task *t);
+};
+
+#endif

@@ -1,0 +1,1076 @@
+/*
+ * What the memory manager needs from below, and nothing else.
+ *
+ * A *world* is a machine to run on: CPUs and tasks, a clock, locks, an MMU, the contents of frames,
+ * disks. The core (core/) is written against this header alone and never learns which world it has:
+ * the simulation (sim/), the null world of the core's unit tests (null.c), later a live process.
+ * The rules below are for both sides.
+ *
+ * Two speeds. What happens several times per fault is inline here, on small structs that this header
+ * publishes; all else goes through struct world_ops.
+ *
+ * TIME AND ORDER. Each CPU has a clock in ns; charge() moves it. A CPU may be ahead of others in
+ * virtual time, so before a task touches state that other CPUs can see it passes an *order point*:
+ * world_order() returns when no runnable CPU is behind. READ_ONCE, WRITE_ONCE, the atomic_ calls and
+ * every lock call below contain one. Fields tagged (c) constant or (o) own-CPU need none, nor do
+ * fields protected by a lock that is held: whoever looks at them takes the lock. Adding to a counter
+ * that is only ever summed up (adds commute) is exempt.
+ *
+ * PREEMPTION. Core code is not preempted. A task leaves its CPU only in calls marked "may switch
+ * tasks", or in user mode. At an order point other *CPUs* run, and shared state may have changed
+ * when it returns; the task is still on the same CPU, and the CPU's own (o) state has changed only
+ * by interrupts. Interrupts (IPIs, timers, I/O completions) run at order points, on the stack of
+ * the interrupted task, unless world_irq_save() holds them off. They take only locks that are
+ * always taken with interrupts off, and never switch tasks. Their time counts as system time of the
+ * interrupted task, as with tick accounting.
+ *
+ * FAILURE. Nothing here allocates on behalf of a fault path. Calls that can fail say so.
+ */
+#ifndef WORLD_WORLD_H
+#define WORLD_WORLD_H
+
+#include "lib/types.h"
+#include "lib/bug.h"
+#include "lib/list.h"
+#include "world/cost.h"
+#include "world/hw.h"
+#include "world/ledger.h"
+#include "world/pte.h"
+
+struct world;
+struct world_cpu;
+struct world_task;
+struct world_io;
+
+/* ---- cache lines ------------------------------------------------------------------------- */
+
+/*
+ * A cache line that several CPUs use: who wrote it last, and whether others have read it since.
+ * Reading or writing one charges LINE_OWN, _CORE, _SOCKET or _REMOTE by the distance to the last
+ * writer. A CPU remembers the versions of the last WORLD_LINES_SEEN lines it read (direct-mapped by
+ * the line's number), so that re-reading an unchanged line is cheap.
+ * A zeroed line works (it is nobody's); world_line_init() gives it a number of its own.
+ */
+struct world_line {
+	u32 id;
+	u32 version;
+	u16 writer; /* CPU + 1; 0: nobody */
+	u16 shared; /* read by another CPU since it was written */
+};
+
+#define WORLD_LINES_SEEN 64
+
+struct world_line_seen {
+	u32 id;
+	u32 version;
+};
+
+/* ---- CPUs -------------------------------------------------------------------------------- */
+
+/* The part of a CPU that inline calls use. A world embeds it. */
+struct world_cpu {
+	u64 clock; /* ns */
+	u64 limit; /* order: run on while clock < limit */
+	const u32 *cost;
+	u64 *cost_count; /* of the ledger */
+	struct ledger *ledger;
+	struct world *w;
+	struct world_task *task; /* the running one; the idle task if none */
+	u64 span_start;
+	u16 span;      /* ledger node */
+	u16 id;
+	u16 node;
+	u16 irq_off;   /* depth of world_irq_save() */
+	u16 in_irq;
+	bool need_resched;
+	bool idle;
+	struct world_line_seen seen[WORLD_LINES_SEEN];
+};
+
+/* The CPU this host thread is running. The program's only thread-local. */
+extern __thread struct world_cpu *world_self;
+
+/* ---- tasks ------------------------------------------------------------------------------- */
+
+enum world_task_kind {
+	WORLD_TASK_USER,
+	WORLD_TASK_KSWAPD,
+	WORLD_TASK_KTHREAD,
+	WORLD_TASK_IDLE,
+};
+
+enum world_task_state {
+	WORLD_TASK_NEW,
+	WORLD_TASK_RUNNING,         /* on a CPU or in a run queue */
+	WORLD_TASK_INTERRUPTIBLE,   /* asleep; world_wake_signal() wakes it too */
+	WORLD_TASK_UNINTERRUPTIBLE, /* asleep */
+	WORLD_TASK_DEAD,
+};
+
+struct world_as;
+
+/* Embedded first in the core's struct task. The world owns every field. */
+struct world_task {
+	u32 id; /* numbered from 1 in order of creation */
+	enum world_task_kind kind;
+	enum world_task_state state;
+	u16 cpu;
+	u16 span;         /* saved while not running */
+	bool in_user;
+	bool signal;      /* a fatal signal is pending: interruptible sleeps end */
+	s8 nice;
+	u32 span_depth;
+	u16 span_stack[LEDGER_DEPTH_MAX];
+	u64 utime_ns;
+	u64 stime_ns;
+	u64 mode_start;   /* clock at the last change of user/system */
+	u64 nr_switches;
+	struct world_as *as; /* NULL: a kernel task, which borrows the last one (lazy TLB) */
+	const void *waits_for; /* for the deadlock report: a lock or queue, and its class */
+	int waits_class;
+	char name[24];
+	void *engine; /* the world's own part */
+};
+
+enum world_stack {
+	WORLD_STACK_KERNEL, /* 64 KiB */
+	WORLD_STACK_LUA,    /* 256 KiB: a task whose user code is Lua */
+};
+
+/* ---- locks ------------------------------------------------------------------------------- */
+
+/*
+ * Spin locks, ticket or queued as the machine says. FIFO. Never switch tasks; the holder must not
+ * switch tasks either (checked). A lock released at time t is held, for everyone, until t.
+ * zeroed = unlocked, class 0; use spin_lock_init().
+ */
+struct spinlock {
+	u64 free_at; /* when it was last released */
+	u64 taken_at;
+	u32 owner; /* CPU + 1; 0: free */
+	u16 class; /* enum ledger_lock */
+	u16 nr_waiters;
+	struct world_line line;
+	void *waiters; /* the world's queue */
+};
+
+/*
+ * Reader/writer semaphore, as Linux's rw_semaphore: FIFO, a waiting writer holds off new readers.
+ * down_ calls may switch tasks, trylocks and up_ calls do not.
+ */
+struct rw_semaphore {
+	struct world_task *writer;
+	s32 nr_readers;
+	u16 class;
+	u16 nr_waiters;
+	u64 taken_at;
+	u64 free_at;      /* when a writer last released it: held until then */
+	u64 read_free_at; /* when the last reader did: held against writers until then */
+	struct world_line line;
+	struct list_head waiters; /* the world's */
+};
+
+struct mutex {
+	struct rw_semaphore sem;
+};
+
+/* A queue of sleeping tasks. */
+struct wait_queue_head {
+	struct list_head list;
+};
+
+/* One task's place in a queue; on the sleeper's stack. */
+struct wait_queue_entry {
+	struct list_head list;
+	struct world_task *task;
+	u64 key; /* wake_up_key() wakes only equal keys; 0 matches all */
+	bool exclusive;
+	bool woken;
+};
+
+/* ---- timers, I/O --------------------------------------------------------------------------- */
+
+/* A one-shot timer; @fn runs as an interrupt on the CPU that armed it. Embedded by its owner. */
+struct world_timer {
+	void (*fn)(struct world_timer *t);
+	u64 expires; /* ns; 0: not armed */
+	u16 cpu;
+	void *engine;
+	struct list_head list;
+};
+
+#define WORLD_IO_MAX_PAGES 32
+
+/*
+ * One request to a disk. Owned by the submitter until @done is called, which happens as an
+ * interrupt on some CPU (inside submit for RAM disks and in the null world).
+ */
+struct world_io {
+	u32 disk;
+	bool write;
+	bool sync; /* somebody waits for it: reads, and writes of fsync */
+	u32 nr_pages;
+	u64 sector; /* of 512 bytes, a multiple of 8 */
+	u64 pfn[WORLD_IO_MAX_PAGES];
+	void (*done)(struct world_io *io, int err); /* 0 or -EIO */
+	void *priv;
+	u64 submitted_at;
+	struct list_head list; /* the world's */
+	u64 engine[4];
+};
+
+/* ---- address spaces ------------------------------------------------------------------------ */
+
+/* What a world keeps per address space. Embedded by the core's mm_struct. */
+struct world_as {
+	u32 root;      /* table number of the top-level table */
+	u32 nr_loaded; /* CPUs in the mask */
+	u64 table_gen; /* the core adds 1 whenever it frees a table: cached walks end */
+	u64 cpumask[HW_MAX_CPUS / 64]; /* CPUs whose TLB may hold entries: Linux's mm_cpumask */
+};
+
+enum world_access {
+	WORLD_READ,  /* one word per page */
+	WORLD_WRITE, /* one word per page */
+	WORLD_FILL,  /* writes all of the page */
+	WORLD_SCAN,  /* reads all of the page */
+};
+
+/* What the core hands to the world at start-up. Each gets the machine given to world_attach(). */
+struct world_upcalls {
+	/*
+	 * User code of the running task touched @va, and the tables do not allow it. 0: try again;
+	 * negative errno: give up, world_user_access() returns it. May switch tasks.
+	 */
+	int (*fault)(void *machine, struct world_task *t, u64 va, enum world_access kind);
+
+	/* Disk @disk left congestion for reads or writes. Interrupt context. */
+	void (*uncongested)(void *machine, u32 disk, bool write);
+
+	/* Prints what is known of @t and the locks it holds, for a deadlock report. */
+	void (*describe_task)(void *machine, struct world_task *t, void *file);
+};
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+struct world_ops {
+	const char *name;
+	void (*order)(struct world_cpu *c);
+	void (*spin_lock)(struct spinlock *l);
+	void (*spin_unlock)(struct spinlock *l);
+	void (*irq_restore)(struct world_cpu *c);
+	void (*down)(struct rw_semaphore *s, bool write);
+	void (*up)(struct rw_semaphore *s, bool write);
+	void (*task_init)(struct world *w, struct world_task *t, const char *name,
+			  enum world_task_kind kind, enum world_stack stack,
+			  void (*fn)(void *arg), void *arg);
+	void (*task_start)(struct world_task *t, int cpu);
+	void (*task_free)(struct world_task *t);
+	void (*task_exit)(void);
+	u64 (*schedule)(u64 timeout_ns);
+	void (*cond_resched)(void);
+	bool (*wake)(struct world_task *t);
+	void (*user)(bool enter);
+	void (*user_compute)(u64 ns);
+	void (*use_as)(struct world_as *as);
+	int (*user_access)(struct world_as *as, u64 va, u64 len, enum world_access kind, u64 seed);
+	void (*tlb_flush)(struct world_as *as, u64 start, u64 end);
+	void (*tlb_flush_mask)(const u64 *cpumask);
+	void (*ipi)(const u64 *cpumask, void (*fn)(void *arg), void *arg);
+	void (*timer_arm)(struct world_timer *t, u64 expires);
+	void (*timer_cancel)(struct world_timer *t);
+	void (*frame_clear)(u64 pfn);
+	void (*frame_copy)(u64 to, u64 from);
+	void (*frame_free)(u64 pfn);
+	int (*io_submit)(struct world_io *io);
+	bool (*disk_congested)(struct world *w, u32 disk, bool write);
+	void (*disk_discard)(struct world *w, u32 disk, u64 sector, u64 nr_sectors);
+	void (*trace)(struct world_cpu *c, enum ledger_event e, u64 a, u64 b);
+};
+
+struct world {
+	const struct world_ops *ops;
+	const struct hw_machine *hw;
+	const struct world_upcalls *up;
+	void *machine; /* the core's; given back in upcalls */
+	void *tables;  /* where table 0 is */
+	struct world_cpu **cpu; /* [hw->nr_cpus] */
+	const u16 *socket_of;   /* [nr_cpus] */
+	const u16 *core_of;     /* [nr_cpus] */
+	struct ledger ledger;
+	u64 seed;
+	u64 ns_per_tick;
+	u32 next_line;
+	u32 next_task;
+	u32 fail_every[8]; /* failure injection, by enum world_fail; 0: never */
+	u64 fail_count[8];
+	bool check;   /* contents are tagged and verified */
+	bool tracing;
+};
+
+/* Called once by the core, before anything else: whom to call, and where its tables are. */
+static inline void world_attach(struct world *w, const struct world_upcalls *up, void *machine,
+				void *tables)
+{
+	w->up = up;
+	w->machine = machine;
+	w->tables = tables;
+}
+
+/* ---- current CPU, time, charging ---------------------------------------------------------- */
+
+static inline unsigned int world_cpu_id(void)
+{
+	return world_self->id;
+}
+
+static inline struct world_task *world_current(void)
+{
+	return world_self->task;
+}
+
+static inline u64 world_now(void)
+{
+	return world_self->clock;
+}
+
+/* Timer ticks since boot (Linux: jiffies). */
+static inline u64 world_ticks(void)
+{
+	return world_self->clock / world_self->w->ns_per_tick;
+}
+
+static inline void charge_n(enum world_cost op, u64 n)
+{
+	struct world_cpu *c = world_self;
+
+	c->clock += c->cost[op] * n;
+	c->cost_count[op] += n;
+}
+
+static inline void charge(enum world_cost op)
+{
+	charge_n(op, 1);
+}
+
+/* Charges @ns that no named operation describes (a computed transfer time). */
+static inline void charge_ns(u64 ns)
+{
+	world_self->clock += ns;
+}
+
+/*
+ * Order point: returns when no runnable CPU is behind this one, after running the interrupts that
+ * are due. Never switches tasks. Loops without any other order point must call it.
+ */
+static inline void world_order(void)
+{
+	struct world_cpu *c = world_self;
+
+	if (unlikely(c->clock >= c->limit))
+		c->w->ops->order(c);
+}
+
+#define READ_ONCE(x) (world_order(), *(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, val) \
+	do { \
+		world_order(); \
+		*(volatile __typeof__(x) *)&(x) = (val); \
+	} while (0)
+
+/* ---- cache lines --------------------------------------------------------------------------- */
+
+static inline void world_line_init(struct world *w, struct world_line *l)
+{
+	*l = (struct world_line){.id = ++w->next_line};
+}
+
+static inline enum world_cost world_distance(const struct world_cpu *c, unsigned int other)
+{
+	const struct world *w = c->w;
+
+	if (other == c->id)
+		return COST_LINE_OWN;
+	if (w->socket_of[other] != w->socket_of[c->id])
+		return COST_LINE_REMOTE;
+	return w->core_of[other] == w->core_of[c->id] ? COST_LINE_CORE : COST_LINE_SOCKET;
+}
+
+static inline void world_line_read(struct world_line *l)
+{
+	struct world_cpu *c = world_self;
+	struct world_line_seen *seen = &c->seen[l->id % WORLD_LINES_SEEN];
+
+	if (l->writer == c->id + 1 || !l->writer ||
+	    (seen->id == l->id && seen->version == l->version)) {
+		charge(COST_LINE_OWN);
+		return;
+	}
+	charge(world_distance(c, l->writer - 1u));
+	seen->id = l->id;
+	seen->version = l->version;
+	l->shared = 1;
+}
+
+static inline void world_line_write(struct world_line *l)
+{
+	struct world_cpu *c = world_self;
+
+	if (l->writer == c->id + 1) {
+		/* Others have copies: they must be told. Where they are is not kept. */
+		charge(l->shared ? COST_LINE_SOCKET : COST_LINE_OWN);
+	} else {
+		charge(l->writer ? world_distance(c, l->writer - 1u) : COST_LINE_OWN);
+		l->writer = c->id + 1;
+	}
+	l->version += 1;
+	l->shared = 0;
+}
+
+/* ---- atomics ------------------------------------------------------------------------------- */
+
+/*
+ * Counters that CPUs share. A plain long in worlds where CPUs take turns. They contain the order
+ * point; their line, if it matters, is charged by the caller with world_line_write().
+ */
+typedef struct {
+	long v;
+} atomic_long_t;
+
+static inline long atomic_long_read(const atomic_long_t *a)
+{
+	world_order();
+	return a->v;
+}
+
+static inline void atomic_long_set(atomic_long_t *a, long v)
+{
+	world_order();
+	a->v = v;
+}
+
+/* Adds commute: no order point. */
+static inline void atomic_long_add(long n, atomic_long_t *a)
+{
+	a->v += n;
+}
+
+static inline long atomic_long_add_return(long n, atomic_long_t *a)
+{
+	world_order();
+	return a->v += n;
+}
+
+/* For counters read where order does not matter (reports, audits). */
+static inline long atomic_long_peek(const atomic_long_t *a)
+{
+	return a->v;
+}
+
+/* ---- interrupts ---------------------------------------------------------------------------- */
+
+/* Holds interrupts off on this CPU; nests. */
+static inline void world_irq_save(void)
+{
+	world_self->irq_off += 1;
+}
+
+/* Lets them through again; those that are due run here. */
+static inline void world_irq_restore(void)
+{
+	struct world_cpu *c = world_self;
+
+	VM_BUG_ON(!c->irq_off);
+	if (--c->irq_off == 0 && unlikely(c->clock >= c->limit))
+		c->w->ops->irq_restore(c);
+}
+
+static inline bool world_in_irq(void)
+{
+	return world_self->in_irq;
+}
+
+/* ---- spin locks ---------------------------------------------------------------------------- */
+
+static inline void spin_lock_init(struct world *w, struct spinlock *l, enum ledger_lock class)
+{
+	*l = (struct spinlock){.class = class};
+	world_line_init(w, &l->line);
+}
+
+static inline void __spin_taken(struct world_cpu *c, struct spinlock *l)
+{
+	l->owner = c->id + 1u;
+	world_line_write(&l->line);
+	charge(COST_SPIN);
+	l->taken_at = c->clock;
+	c->ledger->lock[l->class].acquisitions += 1;
+}
+
+/* Takes @l, waiting for it. Assumes this CPU does not hold it (checked). Order point. */
+static inline void spin_lock(struct spinlock *l)
+{
+	struct world_cpu *c = world_self;
+
+	world_order();
+	if (likely(!l->owner && l->free_at <= c->clock))
+		__spin_taken(c, l);
+	else
+		c->w->ops->spin_lock(l);
+}
+
+/* Takes @l if nobody holds it now, in virtual time. Order point. */
+static inline bool __must_check spin_trylock(struct spinlock *l)
+{
+	struct world_cpu *c = world_self;
+
+	world_order();
+	if (l->owner || l->free_at > c->clock) {
+		world_line_read(&l->line);
+		return false;
+	}
+	__spin_taken(c, l);
+	return true;
+}
+
+/* Releases @l as of now. Waiters get it in order of arrival. */
+static inline void spin_unlock(struct spinlock *l)
+{
+	struct world_cpu *c = world_self;
+	struct ledger_lock_stat *st = &c->ledger->lock[l->class];
+	u64 held;
+
+	VM_BUG_ON(l->owner != c->id + 1u);
+	charge(COST_SPIN);
+	held = c->clock - l->taken_at;
+	st->hold_ns += held;
+	if (held > st->hold_ns_max)
+		st->hold_ns_max = held;
+	if (unlikely(l->nr_waiters)) {
+		c->w->ops->spin_unlock(l);
+		return;
+	}
+	l->owner = 0;
+	l->free_at = c->clock;
+}
+
+static inline bool spin_is_locked(const struct spinlock *l)
+{
+	return l->owner || l->free_at > world_self->clock;
+}
+
+static inline void spin_lock_irq(struct spinlock *l)
+{
+	world_irq_save();
+	spin_lock(l);
+}
+
+static inline void spin_unlock_irq(struct spinlock *l)
+{
+	spin_unlock(l);
+	world_irq_restore();
+}
+
+static inline bool spin_held(const struct spinlock *l)
+{
+	return l->owner == world_self->id + 1u;
+}
+
+/* ---- sleeping locks -------------------------------------------------------------------------- */
+
+static inline void init_rwsem(struct world *w, struct rw_semaphore *s, enum ledger_lock class)
+{
+	*s = (struct rw_semaphore){.class = class};
+	world_line_init(w, &s->line);
+	INIT_LIST_HEAD(&s->waiters);
+}
+
+static inline bool rwsem_is_free(const struct rw_semaphore *s, const struct world_cpu *c, bool write)
+{
+	if (s->writer || s->nr_waiters || s->free_at > c->clock)
+		return false;
+	return !write || (!s->nr_readers && s->read_free_at <= c->clock);
+}
+
+static inline void __rwsem_taken(struct world_cpu *c, struct rw_semaphore *s, bool write)
+{
+	if (write)
+		s->writer = c->task;
+	else
+		s->nr_readers += 1;
+	world_line_write(&s->line);
+	charge(COST_RWSEM);
+	if (write || s->nr_readers == 1)
+		s->taken_at = c->clock;
+	c->ledger->lock[s->class].acquisitions += 1;
+}
+
+/* May switch tasks. */
+static inline void down_read(struct rw_semaphore *s)
+{
+	struct world_cpu *c = world_self;
+
+	world_order();
+	if (likely(rwsem_is_free(s, c, false)))
+		__rwsem_taken(c, s, false);
+	else
+		c->w->ops->down(s, false);
+}
+
+/* May switch tasks. */
+static inline void down_write(struct rw_semaphore *s)
+{
+	struct world_cpu *c = world_self;
+
+	world_order();
+	if (likely(rwsem_is_free(s, c, true)))
+		__rwsem_taken(c, s, true);
+	else
+		c->w->ops->down(s, true);
+}
+
+static inline bool __must_check down_read_trylock(struct rw_semaphore *s)
+{
+	struct world_cpu *c = world_self;
+
+	world_order();
+	if (!rwsem_is_free(s, c, false))
+		return false;
+	__rwsem_taken(c, s, false);
+	return true;
+}
+
+static inline bool __must_check down_write_trylock(struct rw_semaphore *s)
+{
+	struct world_cpu *c = world_self;
+
+	world_order();
+	if (!rwsem_is_free(s, c, true))
+		return false;
+	__rwsem_taken(c, s, true);
+	return true;
+}
+
+static inline void __rwsem_held(struct world_cpu *c, struct rw_semaphore *s)
+{
+	struct ledger_lock_stat *st = &c->ledger->lock[s->class];
+	u64 held = c->clock - s->taken_at;
+
+	st->hold_ns += held;
+	if (held > st->hold_ns_max)
+		st->hold_ns_max = held;
+}
+
+static inline void up_read(struct rw_semaphore *s)
+{
+	struct world_cpu *c = world_self;
+
+	VM_BUG_ON(s->nr_readers <= 0);
+	world_line_write(&s->line);
+	charge(COST_RWSEM);
+	if (--s->nr_readers == 0) {
+		__rwsem_held(c, s);
+		s->read_free_at = c->clock;
+	}
+	if (unlikely(s->nr_waiters))
+		c->w->ops->up(s, false);
+}
+
+static inline void up_write(struct rw_semaphore *s)
+{
+	struct world_cpu *c = world_self;
+
+	VM_BUG_ON(s->writer != c->task);
+	charge(COST_RWSEM);
+	__rwsem_held(c, s);
+	s->writer = NULL;
+	s->free_at = c->clock;
+	if (unlikely(s->nr_waiters))
+		c->w->ops->up(s, true);
+}
+
+static inline void mutex_init(struct world *w, struct mutex *m, enum ledger_lock class)
+{
+	init_rwsem(w, &m->sem, class);
+}
+
+static inline void mutex_lock(struct mutex *m)
+{
+	down_write(&m->sem);
+}
+
+static inline bool __must_check mutex_trylock(struct mutex *m)
+{
+	return down_write_trylock(&m->sem);
+}
+
+static inline void mutex_unlock(struct mutex *m)
+{
+	up_write(&m->sem);
+}
+
+/* ---- sleeping and waking --------------------------------------------------------------------- */
+
+#define WORLD_FOREVER (~0UL)
+
+static inline void init_waitqueue_head(struct wait_queue_head *q)
+{
+	INIT_LIST_HEAD(&q->list);
+}
+
+/*
+ * To wait for a condition: prepare_to_wait(), look, schedule_timeout(), finish_wait(). Whoever makes
+ * the condition true calls wake_up() afterwards; a wake-up between prepare and schedule is not lost.
+ * @state: WORLD_TASK_INTERRUPTIBLE or _UNINTERRUPTIBLE.
+ */
+static inline void prepare_to_wait(struct wait_queue_head *q, struct wait_queue_entry *e, u64 key,
+				   bool exclusive, enum world_task_state state)
+{
+	world_order();
+	e->task = world_self->task;
+	e->key = key;
+	e->exclusive = exclusive;
+	e->woken = false;
+	list_add_tail(&e->list, &q->list);
+	e->task->state = state;
+	e->task->waits_for = q;
+}
+
+/*
+ * Sleeps until woken, or for @timeout_ns (WORLD_FOREVER: without end), which is not rounded.
+ * Returns what is left of it, 0 if it ran out. Returns at once if the task's state is
+ * WORLD_TASK_RUNNING (it has been woken already) or, when interruptible, a signal is pending.
+ * May switch tasks; without prepare_to_wait() the caller sets the state first.
+ */
+static inline u64 schedule_timeout(u64 timeout_ns)
+{
+	return world_self->w->ops->schedule(timeout_ns);
+}
+
+static inline void finish_wait(struct wait_queue_entry *e)
+{
+	e->task->state = WORLD_TASK_RUNNING;
+	e->task->waits_for = NULL;
+	if (!e->woken)
+		list_del(&e->list);
+}
+
+/* Sleeps for @ns, uninterruptible. May switch tasks. */
+static inline void world_sleep(u64 ns)
+{
+	world_order();
+	world_self->task->state = WORLD_TASK_UNINTERRUPTIBLE;
+	schedule_timeout(ns);
+}
+
+/* ns until the tick that is @ticks ticks from now ends: what schedule_timeout(ticks) sleeps in Linux. */
+static inline u64 world_ticks_to_ns(u64 ticks)
+{
+	u64 tick = world_self->w->ns_per_tick;
+
+	return (world_now() / tick + ticks + 1) * tick - world_now();
+}
+
+/* Makes @t runnable; false if it was. Never switches tasks; usable from interrupts. */
+static inline bool world_wake(struct world_task *t)
+{
+	world_order();
+	return world_self->w->ops->wake(t);
+}
+
+/* Marks a fatal signal pending for @t, and wakes it if it sleeps interruptibly. */
+static inline void world_wake_signal(struct world_task *t)
+{
+	world_order();
+	t->signal = true;
+	if (t->state == WORLD_TASK_INTERRUPTIBLE)
+		world_self->w->ops->wake(t);
+}
+
+/*
+ * Wakes the waiters of @q whose key is @key (0: any), all that are not exclusive and at most
+ * @nr_exclusive that are. Returns how many. Never switches tasks.
+ */
+static inline u32 wake_up_key(struct wait_queue_head *q, u64 key, u32 nr_exclusive)
+{
+	struct wait_queue_entry *e, *n;
+	u32 nr = 0;
+
+	world_order();
+	list_for_each_entry_safe(e, n, &q->list, list) {
+		if (key && e->key && e->key != key)
+			continue;
+		if (e->exclusive && !nr_exclusive)
+			break;
+		nr_exclusive -= e->exclusive;
+		e->woken = true;
+		list_del(&e->list);
+		world_self->w->ops->wake(e->task);
+		nr++;
+	}
+	return nr;
+}
+
+static inline void wake_up(struct wait_queue_head *q)
+{
+	wake_up_key(q, 0, 1);
+}
+
+static inline void wake_up_all(struct wait_queue_head *q)
+{
+	wake_up_key(q, 0, ~0u);
+}
+
+static inline bool waitqueue_active(const struct wait_queue_head *q)
+{
+	world_order();
+	return !list_empty(&q->list);
+}
+
+#define wait_event_key(q, k, condition) \
+	do { \
+		struct wait_queue_entry __e; \
+		for (;;) { \
+			prepare_to_wait((q), &__e, (k), false, WORLD_TASK_UNINTERRUPTIBLE); \
+			if (condition) \
+				break; \
+			schedule_timeout(WORLD_FOREVER); \
+			finish_wait(&__e); \
+		} \
+		finish_wait(&__e); \
+	} while (0)
+
+#define wait_event(q, condition) wait_event_key(q, 0, condition)
+
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+/*
+ * Prepares @t (zeroed, embedded in the core's task) to run @fn(@arg); it runs after
+ * world_task_start(), on @cpu or, if negative, where the world's scheduler puts it.
+ * When @fn returns, or calls world_task_exit(), the task is dead: the world lets go of it before the
+ * next task that was told of its end runs, and world_task_free() returns its stack.
+ */
+static inline void world_task_init(struct world *w, struct world_task *t, const char *name,
+				   enum world_task_kind kind, enum world_stack stack,
+				   void (*fn)(void *arg), void *arg)
+{
+	w->ops->task_init(w, t, name, kind, stack, fn, arg);
+}
+
+static inline void world_task_start(struct world *w, struct world_task *t, int cpu)
+{
+	w->ops->task_start(t, cpu);
+}
+
+static inline void world_task_free(struct world *w, struct world_task *t)
+{
+	w->ops->task_free(t);
+}
+
+static inline void __attribute__((noreturn)) world_task_exit(void)
+{
+	world_self->w->ops->task_exit();
+	__builtin_unreachable();
+}
+
+/* Gives way if the scheduler wants the CPU for another task. May switch tasks. Order point. */
+static inline void world_cond_resched(void)
+{
+	world_order();
+	if (unlikely(world_self->need_resched))
+		world_self->w->ops->cond_resched();
+}
+
+/* The task enters the kernel (system call) or returns to user mode; return may switch tasks. */
+static inline void world_syscall_enter(void)
+{
+	world_self->w->ops->user(false);
+	charge(COST_SYSCALL);
+}
+
+static inline void world_syscall_exit(void)
+{
+	world_self->w->ops->user(true);
+}
+
+/* User code that touches no memory runs for @ns. User mode only. May switch tasks. */
+static inline void world_user_compute(u64 ns)
+{
+	world_self->w->ops->user_compute(ns);
+}
+
+/* ---- address spaces -------------------------------------------------------------------------- */
+
+/* The running task's address space becomes @as (exec, fork, exit: NULL). */
+static inline void world_use_as(struct world_as *as)
+{
+	world_self->w->ops->use_as(as);
+}
+
+/*
+ * User code of the running task accesses every page of [@va, @va + @len) once: in address order,
+ * or if @seed is not 0 in a seeded random order. The world translates by the core's tables, sets
+ * accessed and dirty bits, and delivers faults. A task may run ahead of what other CPUs do to its
+ * tables by one leaf table or 20 us, whichever comes first. 0, or the errno of a failed fault.
+ * User mode only. May switch tasks.
+ */
+static inline int world_user_access(struct world_as *as, u64 va, u64 len, enum world_access kind,
+				    u64 seed)
+{
+	return world_self->w->ops->user_access(as, va, len, kind, seed);
+}
+
+/*
+ * No CPU uses a stale translation of [@start, @end) of @as once this returns: flushes the own TLB,
+ * and by IPI those of the other CPUs in its mask, and waits for them. More than
+ * WORLD_TLB_CEILING pages flush all of it. Interrupts must be on if others have it loaded.
+ */
+#define WORLD_TLB_CEILING 33 /* Linux: tlb_single_page_flush_ceiling */
+
+static inline void world_tlb_flush(struct world_as *as, u64 start, u64 end)
+{
+	world_self->w->ops->tlb_flush(as, start, end);
+}
+
+/* The same for everything on the CPUs of @cpumask: the batched flush of reclaim (4.3). */
+static inline void world_tlb_flush_mask(const u64 *cpumask)
+{
+	world_self->w->ops->tlb_flush_mask(cpumask);
+}
+
+/* Runs @fn(@arg) as an interrupt on each CPU of @cpumask but this one, and waits until all have. */
+static inline void world_ipi(const u64 *cpumask, void (*fn)(void *arg), void *arg)
+{
+	world_self->w->ops->ipi(cpumask, fn, arg);
+}
+
+/* ---- timers ---------------------------------------------------------------------------------- */
+
+/* Runs @t->fn once at @expires (ns of this CPU's clock), on this CPU. Re-arming moves it. */
+static inline void world_timer_arm(struct world_timer *t, u64 expires)
+{
+	world_self->w->ops->timer_arm(t, expires);
+}
+
+static inline void world_timer_cancel(struct world_timer *t)
+{
+	if (t->expires)
+		world_self->w->ops->timer_cancel(t);
+}
+
+/* ---- frames and disks -------------------------------------------------------------------------- */
+
+/* Fills a frame with zeros; charges PAGE_CLEAR. */
+static inline void world_frame_clear(u64 pfn)
+{
+	charge(COST_PAGE_CLEAR);
+	if (unlikely(world_self->w->check))
+		world_self->w->ops->frame_clear(pfn);
+}
+
+/* Copies a frame; charges PAGE_COPY. */
+static inline void world_frame_copy(u64 to, u64 from)
+{
+	charge(COST_PAGE_COPY);
+	if (unlikely(world_self->w->check))
+		world_self->w->ops->frame_copy(to, from);
+}
+
+/* The core has given the frame back: reading it before it is cleared, copied to or read into is a
+ * bug, which the world reports under --check. */
+static inline void world_frame_free(u64 pfn)
+{
+	if (unlikely(world_self->w->check))
+		world_self->w->ops->frame_free(pfn);
+}
+
+/*
+ * Submits @io. Returns 0, or -EAGAIN if it would have to wait for a request and the caller is an
+ * interrupt. Waits (may switch tasks) while the disk's queue is full. @io->done may be called
+ * before this returns.
+ */
+static inline int world_io_submit(struct world_io *io)
+{
+	return world_self->w->ops->io_submit(io);
+}
+
+/* Linux's bdi congestion: more than 7/8 of the queue's requests are in use. */
+static inline bool world_disk_congested(struct world *w, u32 disk, bool write)
+{
+	world_order();
+	return w->ops->disk_congested(w, disk, write);
+}
+
+/* The contents of these sectors will not be read again. */
+static inline void world_disk_discard(struct world *w, u32 disk, u64 sector, u64 nr_sectors)
+{
+	w->ops->disk_discard(w, disk, sector, nr_sectors);
+}
+
+/* ---- failure injection, tracing ---------------------------------------------------------------- */
+
+enum world_fail {
+	WORLD_FAIL_PAGE_ALLOC,
+	WORLD_FAIL_SWAP_SLOT,
+	WORLD_FAIL_RADIX,
+	WORLD_FAIL_ANON_VMA,
+	WORLD_FAIL_TABLE,
+};
+
+/* Must this occurrence of @what fail? The n-th does, for each n that fail_every says. */
+static inline bool world_should_fail(struct world *w, enum world_fail what)
+{
+	if (likely(!w->fail_every[what]))
+		return false;
+	return ++w->fail_count[what] % w->fail_every[what] == 0;
+}
+
+static inline void world_trace(enum ledger_event e, u64 a, u64 b)
+{
+	struct world_cpu *c = world_self;
+
+	if (unlikely(c->w->tracing))
+		c->w->ops->trace(c, e, a, b);
+}
+
+/* ---- spans ------------------------------------------------------------------------------------ */
+
+static inline void __span_to(struct world_cpu *c, u16 node)
+{
+	c->ledger->node[c->span].ns += c->clock - c->span_start;
+	c->span_start = c->clock;
+	c->span = node;
+}
+
+/* Time from here on belongs to @span, under the present one. Pairs with span_exit(). */
+static inline void span_enter(enum ledger_span span)
+{
+	struct world_cpu *c = world_self;
+	struct world_task *t = c->task;
+	u16 node = c->ledger->node[c->span].child[span];
+
+	if (unlikely(!node))
+		node = ledger_child(c->ledger, c->span, span);
+	VM_BUG_ON(t->span_depth >= LEDGER_DEPTH_MAX);
+	t->span_stack[t->span_depth++] = c->span;
+	__span_to(c, node);
+	c->ledger->node[node].count += 1;
+}
+
+static inline void span_exit(void)
+{
+	struct world_cpu *c = world_self;
+	struct world_task *t = c->task;
+
+	VM_BUG_ON(!t->span_depth);
+	__span_to(c, t->span_stack[--t->span_depth]);
+}
+
+static inline void world_latency(enum ledger_hist h, u64 since_ns)
+{
+	struct world_cpu *c = world_self;
+
+	hist_add(&c->ledger->hist[h], c->clock - since_ns);
+}
+
+#endif
