@@ -20,8 +20,8 @@ BUILD ?= build
 PREFIX ?= /usr/local
 PKG_CONFIG ?= pkg-config
 
-# All cores, unless the caller said how many.
-ifeq ($(filter -j% --jobserver% j%,$(MAKEFLAGS)),)
+# All cores. A -j on the command line wins over this; a make below this one shares its cores.
+ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 MAKEFLAGS += --no-builtin-rules
