@@ -65,7 +65,7 @@ compile = $(CC) $(QUIRE_CPPFLAGS) $(CPPFLAGS) $(QUIRE_CFLAGS) $(CFLAGS)
 link = $(CC) $(QUIRE_CFLAGS) $(CFLAGS) $(QUIRE_LDFLAGS) $(LDFLAGS)
 
 Q := $(if $(filter 1,$(V)),,@)
-say = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $(1) $(2);)
+say = $(if $(filter 1,$(V)),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),:,printf) '  %-5s %s\n' $(1) $(2);)
 
 # ---- targets for people ----
 

@@ -48,7 +48,12 @@ void bug_context(FILE *out);
 			panic("%s", #c);                                                           \
 	} while (0)
 
-#define VM_BUG_ON(c) BUG_ON(c)
+/* Not by way of BUG_ON, so that the message shows the condition before macros are expanded. */
+#define VM_BUG_ON(c)                                                                               \
+	do {                                                                                       \
+		if (unlikely(c))                                                                   \
+			panic("%s", #c);                                                           \
+	} while (0)
 
 #define VM_BUG_ON_MSG(c, ...)                                                                      \
 	do {                                                                                       \
