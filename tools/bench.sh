@@ -27,7 +27,7 @@ for program; do
 	grep '^{.*}$' "$lines.one" | tee -a "$lines"
 	rm -f "$lines.one"
 done
-awk 'BEGIN { printf "[" } { printf "%s\n  %s", NR > 1 ? "," : "", $0 } END { print "\n]" }' \
-	"$lines" >"$out"
+awk 'BEGIN { printf "[" } { printf "%s\n  %s", (NR > 1 ? "," : ""), $0 } END { print "\n]" }' \
+	"$lines" >"$out" || exit 1
 echo "results: $out"
 exit $status
