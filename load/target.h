@@ -157,7 +157,7 @@ struct target_ops {
 	/* A new process (@thread: a thread of this one) that runs @function with @arg.
 	 * A process has a copy of this one's memory, as after fork(). Its number goes to *@child. */
 	int (*spawn)(struct target_task *t, bool thread, const char *function, const s64 arg[4],
-		     u32 *child);
+	             u32 *child);
 	int (*wait)(struct target_task *t, u32 child);
 
 	int (*sleep)(struct target_task *t, u64 ns);

@@ -48,20 +48,20 @@ struct hw_disk {
 	char name[HW_NAME_MAX];
 	enum hw_disk_kind kind;
 	u64 size_bytes;
-	u64 seek_ns_min;       /* rotating: track to track */
-	u64 seek_ns_max;       /* rotating: full stroke */
-	u64 rotation_ns;       /* rotating: one turn */
-	u64 read_latency_ns;   /* flash: of one request */
+	u64 seek_ns_min;     /* rotating: track to track */
+	u64 seek_ns_max;     /* rotating: full stroke */
+	u64 rotation_ns;     /* rotating: one turn */
+	u64 read_latency_ns; /* flash: of one request */
 	u64 write_latency_ns;
 	u64 read_bytes_per_s;
 	u64 write_bytes_per_s;
-	u32 nr_channels;       /* flash: requests served at once */
-	u32 nr_requests;       /* queue limit per direction (Linux: 128); RAM: 0 */
-	u32 max_sectors;       /* largest merged request, in 512-byte sectors */
-	u32 variation_bp;      /* seeded spread of each service time, parts of 10,000 */
-	u32 error_ppm;         /* injected I/O errors per million requests */
-	u32 ratio_bp;          /* RAM: compressed size, parts of 10,000 */
-	bool barging;          /* a submitter may overtake those that sleep for a request */
+	u32 nr_channels;  /* flash: requests served at once */
+	u32 nr_requests;  /* queue limit per direction (Linux: 128); RAM: 0 */
+	u32 max_sectors;  /* largest merged request, in 512-byte sectors */
+	u32 variation_bp; /* seeded spread of each service time, parts of 10,000 */
+	u32 error_ppm;    /* injected I/O errors per million requests */
+	u32 ratio_bp;     /* RAM: compressed size, parts of 10,000 */
+	bool barging;     /* a submitter may overtake those that sleep for a request */
 };
 
 struct hw_machine {
@@ -70,12 +70,12 @@ struct hw_machine {
 	u32 nr_nodes;
 	u32 nr_ranges;
 	u32 nr_disks;
-	u32 hz;                      /* timer ticks a second */
-	u32 seed_jitter_bp;          /* seeded spread of user compute, parts of 10,000 */
-	bool queued_spinlocks;       /* 4.2 and later; otherwise ticket locks */
-	struct hw_cpu *cpu;          /* [nr_cpus] */
-	struct hw_range *range;      /* [nr_ranges] */
-	u8 *distance;                /* [nr_nodes * nr_nodes], SLIT: 10 is local */
+	u32 hz;                 /* timer ticks a second */
+	u32 seed_jitter_bp;     /* seeded spread of user compute, parts of 10,000 */
+	bool queued_spinlocks;  /* 4.2 and later; otherwise ticket locks */
+	struct hw_cpu *cpu;     /* [nr_cpus] */
+	struct hw_range *range; /* [nr_ranges] */
+	u8 *distance;           /* [nr_nodes * nr_nodes], SLIT: 10 is local */
 	struct hw_disk disk[HW_MAX_DISKS];
 	u32 cost_ns[NR_WORLD_COSTS];
 };

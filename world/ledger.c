@@ -72,7 +72,7 @@ void ledger_path(const struct ledger *l, u16 node, char *buf, size_t size)
 	buf[0] = '\0';
 	while (n-- && len < size) {
 		int w = snprintf(buf + len, size - len, "%s%s", len ? "/" : "",
-				 ledger_span_name[l->node[up[n]].span]);
+		                 ledger_span_name[l->node[up[n]].span]);
 
 		len += (size_t)w;
 	}

@@ -21,52 +21,52 @@
 #include "world/cost.h"
 
 /* Roots first: a task's kind decides the root its time is booked under. */
-#define LEDGER_SPANS(X) \
-	X(IDLE, "idle") \
-	X(USER, "user") \
-	X(KSWAPD, "kswapd") \
-	X(KTHREAD, "kthread") \
-	X(IRQ, "irq") \
-	X(SCHED, "sched") \
-	/* system calls and faults */ \
-	X(FAULT, "fault") \
-	X(MMAP, "mmap") \
-	X(MUNMAP, "munmap") \
-	X(MPROTECT, "mprotect") \
-	X(BRK, "brk") \
-	X(MADVISE, "madvise") \
-	X(FORK, "fork") \
-	X(EXIT, "exit") \
-	X(SWAPON, "swapon") \
-	/* memory manager */ \
-	X(ALLOC, "alloc") \
-	X(FREE, "free") \
-	X(ZAP, "zap") \
-	X(DIRECT_RECLAIM, "direct_reclaim") \
-	X(BALANCE, "balance_pgdat") \
-	X(SHRINK_INACTIVE, "shrink_inactive") \
-	X(SHRINK_ACTIVE, "shrink_active") \
-	X(PAGE_REFERENCED, "page_referenced") \
-	X(UNMAP, "try_to_unmap") \
-	X(ADD_TO_SWAP, "add_to_swap") \
-	X(PAGEOUT, "pageout") \
-	X(SWAP_IN, "swap_in") \
-	X(SWAP_FREE, "swap_free") \
-	X(LRU_DRAIN, "lru_drain") \
-	X(TLB_FLUSH, "tlb_flush") \
-	X(COW, "cow") \
-	X(CLEAR, "clear_page") \
-	X(OOM, "oom") \
-	X(VMSTAT, "vmstat") \
-	X(THROTTLE, "throttle") \
-	X(CONGESTION, "congestion_wait") \
-	/* waiting, booked by the world under the span that waits */ \
-	X(SPIN_WAIT, "spin_wait") \
-	X(IPI_WAIT, "ipi_wait") \
-	X(IPI, "ipi") \
-	X(IO_DONE, "io_done") \
-	X(TIMER, "timer") \
-	X(TICK, "tick") \
+#define LEDGER_SPANS(X)                                                                            \
+	X(IDLE, "idle")                                                                            \
+	X(USER, "user")                                                                            \
+	X(KSWAPD, "kswapd")                                                                        \
+	X(KTHREAD, "kthread")                                                                      \
+	X(IRQ, "irq")                                                                              \
+	X(SCHED, "sched")                                                                          \
+	/* system calls and faults */                                                              \
+	X(FAULT, "fault")                                                                          \
+	X(MMAP, "mmap")                                                                            \
+	X(MUNMAP, "munmap")                                                                        \
+	X(MPROTECT, "mprotect")                                                                    \
+	X(BRK, "brk")                                                                              \
+	X(MADVISE, "madvise")                                                                      \
+	X(FORK, "fork")                                                                            \
+	X(EXIT, "exit")                                                                            \
+	X(SWAPON, "swapon")                                                                        \
+	/* memory manager */                                                                       \
+	X(ALLOC, "alloc")                                                                          \
+	X(FREE, "free")                                                                            \
+	X(ZAP, "zap")                                                                              \
+	X(DIRECT_RECLAIM, "direct_reclaim")                                                        \
+	X(BALANCE, "balance_pgdat")                                                                \
+	X(SHRINK_INACTIVE, "shrink_inactive")                                                      \
+	X(SHRINK_ACTIVE, "shrink_active")                                                          \
+	X(PAGE_REFERENCED, "page_referenced")                                                      \
+	X(UNMAP, "try_to_unmap")                                                                   \
+	X(ADD_TO_SWAP, "add_to_swap")                                                              \
+	X(PAGEOUT, "pageout")                                                                      \
+	X(SWAP_IN, "swap_in")                                                                      \
+	X(SWAP_FREE, "swap_free")                                                                  \
+	X(LRU_DRAIN, "lru_drain")                                                                  \
+	X(TLB_FLUSH, "tlb_flush")                                                                  \
+	X(COW, "cow")                                                                              \
+	X(CLEAR, "clear_page")                                                                     \
+	X(OOM, "oom")                                                                              \
+	X(VMSTAT, "vmstat")                                                                        \
+	X(THROTTLE, "throttle")                                                                    \
+	X(CONGESTION, "congestion_wait")                                                           \
+	/* waiting, booked by the world under the span that waits */                               \
+	X(SPIN_WAIT, "spin_wait")                                                                  \
+	X(IPI_WAIT, "ipi_wait")                                                                    \
+	X(IPI, "ipi")                                                                              \
+	X(IO_DONE, "io_done")                                                                      \
+	X(TIMER, "timer")                                                                          \
+	X(TICK, "tick")                                                                            \
 	X(SUBMIT_IO, "submit_io")
 
 enum ledger_span {
@@ -77,20 +77,20 @@ enum ledger_span {
 };
 
 /* Lock classes, as lock_stat names them. */
-#define LEDGER_LOCKS(X) \
-	X(ZONE, "&zone->lock") \
-	X(PCP, "&pcp->lock") \
-	X(LRU, "&lruvec->lru_lock") \
-	X(PTL, "&page_table_lock") \
-	X(MMAP, "&mm->mmap_sem") \
-	X(ANON_VMA, "&anon_vma->rwsem") \
-	X(SWAP_AVAIL, "swap_avail_lock") \
-	X(SWAP_INFO, "&si->lock") \
-	X(SWAP_TREE, "&swapper_space->tree_lock") \
-	X(PAGE, "PG_locked") \
-	X(QUEUE, "&q->queue_lock") \
-	X(OOM, "oom_lock") \
-	X(MMLIST, "mmlist_lock") \
+#define LEDGER_LOCKS(X)                                                                            \
+	X(ZONE, "&zone->lock")                                                                     \
+	X(PCP, "&pcp->lock")                                                                       \
+	X(LRU, "&lruvec->lru_lock")                                                                \
+	X(PTL, "&page_table_lock")                                                                 \
+	X(MMAP, "&mm->mmap_sem")                                                                   \
+	X(ANON_VMA, "&anon_vma->rwsem")                                                            \
+	X(SWAP_AVAIL, "swap_avail_lock")                                                           \
+	X(SWAP_INFO, "&si->lock")                                                                  \
+	X(SWAP_TREE, "&swapper_space->tree_lock")                                                  \
+	X(PAGE, "PG_locked")                                                                       \
+	X(QUEUE, "&q->queue_lock")                                                                 \
+	X(OOM, "oom_lock")                                                                         \
+	X(MMLIST, "mmlist_lock")                                                                   \
 	X(BARRIER, "user barrier")
 
 enum ledger_lock {
@@ -101,15 +101,15 @@ enum ledger_lock {
 };
 
 /* Operations whose latency, in ns from entry to return, is kept as a histogram. */
-#define LEDGER_HISTS(X) \
-	X(FAULT, "fault") \
-	X(MAJOR_FAULT, "major_fault") \
-	X(ALLOC, "alloc") \
-	X(ALLOC_SLOW, "alloc_slow") \
-	X(MADVISE, "madvise") \
-	X(DIRECT_RECLAIM, "direct_reclaim") \
-	X(SWAP_READ, "swap_read") \
-	X(SWAP_WRITE, "swap_write") \
+#define LEDGER_HISTS(X)                                                                            \
+	X(FAULT, "fault")                                                                          \
+	X(MAJOR_FAULT, "major_fault")                                                              \
+	X(ALLOC, "alloc")                                                                          \
+	X(ALLOC_SLOW, "alloc_slow")                                                                \
+	X(MADVISE, "madvise")                                                                      \
+	X(DIRECT_RECLAIM, "direct_reclaim")                                                        \
+	X(SWAP_READ, "swap_read")                                                                  \
+	X(SWAP_WRITE, "swap_write")                                                                \
 	X(RUN_DELAY, "run_delay")
 
 enum ledger_hist {
@@ -120,22 +120,22 @@ enum ledger_hist {
 };
 
 /* Trace events; the arguments' meaning is in the comment. */
-#define LEDGER_EVENTS(X) \
-	X(SWITCH, "sched_switch")            /* previous task id, next task id */ \
-	X(WAKEUP, "sched_wakeup")            /* task id, CPU */ \
-	X(FAULT, "page_fault")               /* address, kind */ \
-	X(ALLOC, "mm_page_alloc")            /* pfn, order */ \
-	X(FREE, "mm_page_free")              /* pfn, order */ \
-	X(KSWAPD_WAKE, "mm_vmscan_kswapd_wake")   /* node, order */ \
-	X(KSWAPD_SLEEP, "mm_vmscan_kswapd_sleep") /* node, 0 */ \
-	X(DIRECT_BEGIN, "mm_vmscan_direct_reclaim_begin") /* order, 0 */ \
-	X(DIRECT_END, "mm_vmscan_direct_reclaim_end")     /* reclaimed, 0 */ \
-	X(IO_SUBMIT, "block_rq_issue")       /* sector, 1 if write */ \
-	X(IO_DONE, "block_rq_complete")      /* sector, error */ \
-	X(IPI, "ipi_send")                   /* receivers, 0 */ \
-	X(MADVISE, "madvise")                /* address, advice */ \
-	X(MADVISE_CHOICE, "madvise_choice")  /* 1 lazy, 0 dontneed; free pages */ \
-	X(OOM_KILL, "oom_kill")              /* task id, points */
+#define LEDGER_EVENTS(X)                                                                           \
+	X(SWITCH, "sched_switch")                         /* previous task id, next task id */     \
+	X(WAKEUP, "sched_wakeup")                         /* task id, CPU */                       \
+	X(FAULT, "page_fault")                            /* address, kind */                      \
+	X(ALLOC, "mm_page_alloc")                         /* pfn, order */                         \
+	X(FREE, "mm_page_free")                           /* pfn, order */                         \
+	X(KSWAPD_WAKE, "mm_vmscan_kswapd_wake")           /* node, order */                        \
+	X(KSWAPD_SLEEP, "mm_vmscan_kswapd_sleep")         /* node, 0 */                            \
+	X(DIRECT_BEGIN, "mm_vmscan_direct_reclaim_begin") /* order, 0 */                           \
+	X(DIRECT_END, "mm_vmscan_direct_reclaim_end")     /* reclaimed, 0 */                       \
+	X(IO_SUBMIT, "block_rq_issue")                    /* sector, 1 if write */                 \
+	X(IO_DONE, "block_rq_complete")                   /* sector, error */                      \
+	X(IPI, "ipi_send")                                /* receivers, 0 */                       \
+	X(MADVISE, "madvise")                             /* address, advice */                    \
+	X(MADVISE_CHOICE, "madvise_choice")               /* 1 lazy, 0 dontneed; free pages */     \
+	X(OOM_KILL, "oom_kill")                           /* task id, points */
 
 enum ledger_event {
 #define X(name, text) EVENT_##name,
@@ -149,10 +149,10 @@ enum ledger_event {
 
 /* One path. Node 0 is unused; children are created on demand and never freed. */
 struct ledger_node {
-	u64 ns;      /* time in this very span, children apart */
-	u64 count;   /* times entered */
-	u16 parent;  /* 0: a root */
-	u16 span;    /* enum ledger_span */
+	u64 ns;                     /* time in this very span, children apart */
+	u64 count;                  /* times entered */
+	u16 parent;                 /* 0: a root */
+	u16 span;                   /* enum ledger_span */
 	u16 child[NR_LEDGER_SPANS]; /* 0: not yet */
 };
 
@@ -166,13 +166,13 @@ struct ledger_lock_stat {
 };
 
 struct ledger {
-	u32 nr_nodes; /* nodes 1 .. nr_nodes - 1 are in use */
+	u32 nr_nodes;   /* nodes 1 .. nr_nodes - 1 are in use */
 	u32 nr_dropped; /* entries refused because the tree was full; booked on the parent */
 	u16 root[NR_LEDGER_SPANS];
 	struct ledger_lock_stat lock[NR_LEDGER_LOCKS];
 	struct hist hist[NR_LEDGER_HISTS];
 	u64 cost_count[NR_WORLD_COSTS]; /* how often each operation was charged */
-	struct ledger_node *node; /* [LEDGER_NODE_MAX] */
+	struct ledger_node *node;       /* [LEDGER_NODE_MAX] */
 };
 
 /* Returns 0 or -ENOMEM (of the host). */

@@ -50,8 +50,8 @@ typedef struct {
 #define PTE_USER (1UL << 2)
 #define PTE_ACCESSED (1UL << 5)
 #define PTE_DIRTY (1UL << 6)
-#define PTE_HUGE (1UL << 7)     /* PS: a leaf at the second level, 512 frames */
-#define PTE_SPECIAL (1UL << 9)  /* soft: no struct page behind it (the zero page) */
+#define PTE_HUGE (1UL << 7)    /* PS: a leaf at the second level, 512 frames */
+#define PTE_SPECIAL (1UL << 9) /* soft: no struct page behind it (the zero page) */
 #define PTE_PFN_SHIFT 12
 #define PTE_PFN_MASK (((1UL << 40) - 1) << PTE_PFN_SHIFT)
 

@@ -77,10 +77,11 @@ struct world_cpu {
 	struct world *w;
 	struct world_task *task; /* the running one; the idle task if none */
 	u64 span_start;
-	u16 span;      /* ledger node */
+	u16 span; /* ledger node */
 	u16 id;
 	u16 node;
-	u16 irq_off;   /* depth of world_irq_save() */
+	u16 irq_off; /* depth of world_irq_save() */
+	u16 nr_spin; /* spin locks held */
 	u16 in_irq;
 	bool need_resched;
 	bool idle;
@@ -115,17 +116,17 @@ struct world_task {
 	enum world_task_kind kind;
 	enum world_task_state state;
 	u16 cpu;
-	u16 span;         /* saved while not running */
+	u16 span; /* saved while not running */
 	bool in_user;
-	bool signal;      /* a fatal signal is pending: interruptible sleeps end */
+	bool signal; /* a fatal signal is pending: interruptible sleeps end */
 	s8 nice;
 	u32 span_depth;
 	u16 span_stack[LEDGER_DEPTH_MAX];
 	u64 utime_ns;
 	u64 stime_ns;
-	u64 mode_start;   /* clock at the last change of user/system */
+	u64 mode_start; /* clock at the last change of user/system */
 	u64 nr_switches;
-	struct world_as *as; /* NULL: a kernel task, which borrows the last one (lazy TLB) */
+	struct world_as *as;   /* NULL: a kernel task, which borrows the last one (lazy TLB) */
 	const void *waits_for; /* for the deadlock report: a lock or queue, and its class */
 	int waits_class;
 	char name[24];
@@ -225,6 +226,7 @@ struct world_io {
 struct world_as {
 	u32 root;      /* table number of the top-level table */
 	u32 nr_loaded; /* CPUs in the mask */
+	u32 nr_tasks;  /* that use it; without one the world forgets it */
 	u64 table_gen; /* the core adds 1 whenever it frees a table: cached walks end */
 	u64 cpumask[HW_MAX_CPUS / 64]; /* CPUs whose TLB may hold entries: Linux's mm_cpumask */
 };
@@ -262,8 +264,8 @@ struct world_ops {
 	void (*down)(struct rw_semaphore *s, bool write);
 	void (*up)(struct rw_semaphore *s, bool write);
 	void (*task_init)(struct world *w, struct world_task *t, const char *name,
-			  enum world_task_kind kind, enum world_stack stack,
-			  void (*fn)(void *arg), void *arg);
+	                  enum world_task_kind kind, enum world_stack stack, void (*fn)(void *arg),
+	                  void *arg);
 	void (*task_start)(struct world_task *t, int cpu);
 	void (*task_free)(struct world_task *t);
 	void (*task_exit)(void);
@@ -292,8 +294,8 @@ struct world {
 	const struct world_ops *ops;
 	const struct hw_machine *hw;
 	const struct world_upcalls *up;
-	void *machine; /* the core's; given back in upcalls */
-	void *tables;  /* where table 0 is */
+	void *machine;          /* the core's; given back in upcalls */
+	void *tables;           /* where table 0 is */
 	struct world_cpu **cpu; /* [hw->nr_cpus] */
 	const u16 *socket_of;   /* [nr_cpus] */
 	const u16 *core_of;     /* [nr_cpus] */
@@ -304,13 +306,15 @@ struct world {
 	u32 next_task;
 	u32 fail_every[8]; /* failure injection, by enum world_fail; 0: never */
 	u64 fail_count[8];
-	bool check;   /* contents are tagged and verified */
+	u8 lock_use[NR_LEDGER_LOCKS]; /* by class: enum world_lock_use, at DEBUG_VM >= 1 */
+	const char *again; /* the command that repeats this run, for reports; NULL: not known */
+	bool check; /* contents are tagged and verified */
 	bool tracing;
 };
 
 /* Called once by the core, before anything else: whom to call, and where its tables are. */
 static inline void world_attach(struct world *w, const struct world_upcalls *up, void *machine,
-				void *tables)
+                                void *tables)
 {
 	w->up = up;
 	w->machine = machine;
@@ -372,10 +376,10 @@ static inline void world_order(void)
 }
 
 #define READ_ONCE(x) (world_order(), *(const volatile __typeof__(x) *)&(x))
-#define WRITE_ONCE(x, val) \
-	do { \
-		world_order(); \
-		*(volatile __typeof__(x) *)&(x) = (val); \
+#define WRITE_ONCE(x, val)                                                                         \
+	do {                                                                                       \
+		world_order();                                                                     \
+		*(volatile __typeof__(x) *)&(x) = (val);                                           \
 	} while (0)
 
 /* ---- cache lines --------------------------------------------------------------------------- */
@@ -498,8 +502,28 @@ static inline void spin_lock_init(struct world *w, struct spinlock *l, enum ledg
 	world_line_init(w, &l->line);
 }
 
+/* How spin locks of a class have been taken. Both at once is a deadlock that waits to happen. */
+enum world_lock_use {
+	WORLD_LOCK_IN_IRQ = 1,
+	WORLD_LOCK_IRQS_ON = 2,
+};
+
+static inline void __spin_check_use(struct world_cpu *c, const struct spinlock *l)
+{
+	u8 *use = &c->w->lock_use[l->class];
+
+	if (DEBUG_VM < 1)
+		return;
+	*use |= c->in_irq ? WORLD_LOCK_IN_IRQ : c->irq_off ? 0 : WORLD_LOCK_IRQS_ON;
+	VM_BUG_ON_MSG(*use == (WORLD_LOCK_IN_IRQ | WORLD_LOCK_IRQS_ON),
+	              "locks of class %s are taken by interrupts and with interrupts on",
+	              ledger_lock_name[l->class]);
+}
+
 static inline void __spin_taken(struct world_cpu *c, struct spinlock *l)
 {
+	__spin_check_use(c, l);
+	c->nr_spin += 1;
 	l->owner = c->id + 1u;
 	world_line_write(&l->line);
 	charge(COST_SPIN);
@@ -541,6 +565,7 @@ static inline void spin_unlock(struct spinlock *l)
 	u64 held;
 
 	VM_BUG_ON(l->owner != c->id + 1u);
+	c->nr_spin -= 1;
 	charge(COST_SPIN);
 	held = c->clock - l->taken_at;
 	st->hold_ns += held;
@@ -585,7 +610,8 @@ static inline void init_rwsem(struct world *w, struct rw_semaphore *s, enum ledg
 	INIT_LIST_HEAD(&s->waiters);
 }
 
-static inline bool rwsem_is_free(const struct rw_semaphore *s, const struct world_cpu *c, bool write)
+static inline bool rwsem_is_free(const struct rw_semaphore *s, const struct world_cpu *c,
+                                 bool write)
 {
 	if (s->writer || s->nr_waiters || s->free_at > c->clock)
 		return false;
@@ -724,7 +750,7 @@ static inline void init_waitqueue_head(struct wait_queue_head *q)
  * @state: WORLD_TASK_INTERRUPTIBLE or _UNINTERRUPTIBLE.
  */
 static inline void prepare_to_wait(struct wait_queue_head *q, struct wait_queue_entry *e, u64 key,
-				   bool exclusive, enum world_task_state state)
+                                   bool exclusive, enum world_task_state state)
 {
 	world_order();
 	e->task = world_self->task;
@@ -797,7 +823,7 @@ static inline u32 wake_up_key(struct wait_queue_head *q, u64 key, u32 nr_exclusi
 	u32 nr = 0;
 
 	world_order();
-	list_for_each_entry_safe(e, n, &q->list, list) {
+	list_for_each_entry_safe (e, n, &q->list, list) {
 		if (key && e->key && e->key != key)
 			continue;
 		if (e->exclusive && !nr_exclusive)
@@ -827,17 +853,17 @@ static inline bool waitqueue_active(const struct wait_queue_head *q)
 	return !list_empty(&q->list);
 }
 
-#define wait_event_key(q, k, condition) \
-	do { \
-		struct wait_queue_entry __e; \
-		for (;;) { \
-			prepare_to_wait((q), &__e, (k), false, WORLD_TASK_UNINTERRUPTIBLE); \
-			if (condition) \
-				break; \
-			schedule_timeout(WORLD_FOREVER); \
-			finish_wait(&__e); \
-		} \
-		finish_wait(&__e); \
+#define wait_event_key(q, k, condition)                                                            \
+	do {                                                                                       \
+		struct wait_queue_entry __e;                                                       \
+		for (;;) {                                                                         \
+			prepare_to_wait((q), &__e, (k), false, WORLD_TASK_UNINTERRUPTIBLE);        \
+			if (condition)                                                             \
+				break;                                                             \
+			schedule_timeout(WORLD_FOREVER);                                           \
+			finish_wait(&__e);                                                         \
+		}                                                                                  \
+		finish_wait(&__e);                                                                 \
 	} while (0)
 
 #define wait_event(q, condition) wait_event_key(q, 0, condition)
@@ -851,8 +877,8 @@ static inline bool waitqueue_active(const struct wait_queue_head *q)
  * next task that was told of its end runs, and world_task_free() returns its stack.
  */
 static inline void world_task_init(struct world *w, struct world_task *t, const char *name,
-				   enum world_task_kind kind, enum world_stack stack,
-				   void (*fn)(void *arg), void *arg)
+                                   enum world_task_kind kind, enum world_stack stack,
+                                   void (*fn)(void *arg), void *arg)
 {
 	w->ops->task_init(w, t, name, kind, stack, fn, arg);
 }
@@ -915,7 +941,7 @@ static inline void world_use_as(struct world_as *as)
  * User mode only. May switch tasks.
  */
 static inline int world_user_access(struct world_as *as, u64 va, u64 len, enum world_access kind,
-				    u64 seed)
+                                    u64 seed)
 {
 	return world_self->w->ops->user_access(as, va, len, kind, seed);
 }

@@ -1,0 +1,536 @@
+/*
+ * What the files of core/ share: the machine, and each file's functions for its neighbours.
+ *
+ * A machine hangs off one struct; the core has no globals. Functions follow their Linux namesakes in
+ * meaning and locking unless they say otherwise.
+ */
+#ifndef CORE_INTERNAL_H
+#define CORE_INTERNAL_H
+
+#include "core/knobs.h"
+#include "core/mm.h"
+#include "core/mm_types.h"
+#include "core/mmzone.h"
+#include "core/vmstat.h"
+#include "lib/arena.h"
+
+/* ---- allocation flags (linux-mm.md 4.2) ------------------------------------------------------- */
+
+typedef u32 gfp_t;
+
+#define __GFP_DMA (1u << 0)
+#define __GFP_DMA32 (1u << 1)
+#define __GFP_HIGHMEM (1u << 2)
+#define __GFP_MOVABLE (1u << 3)
+#define __GFP_RECLAIMABLE (1u << 4)
+#define __GFP_HIGH (1u << 5)
+#define __GFP_IO (1u << 6)
+#define __GFP_FS (1u << 7)
+#define __GFP_DIRECT_RECLAIM (1u << 8)
+#define __GFP_KSWAPD_RECLAIM (1u << 9)
+#define __GFP_NORETRY (1u << 10)
+#define __GFP_RETRY_MAYFAIL (1u << 11)
+#define __GFP_NOFAIL (1u << 12)
+#define __GFP_MEMALLOC (1u << 13)
+#define __GFP_NOMEMALLOC (1u << 14)
+#define __GFP_THISNODE (1u << 15)
+#define __GFP_ZERO (1u << 16)
+#define __GFP_NOWARN (1u << 17)
+
+#define GFP_ATOMIC (__GFP_HIGH | __GFP_KSWAPD_RECLAIM)
+#define GFP_NOWAIT (__GFP_KSWAPD_RECLAIM)
+#define GFP_NOIO (__GFP_DIRECT_RECLAIM | __GFP_KSWAPD_RECLAIM)
+#define GFP_NOFS (GFP_NOIO | __GFP_IO)
+#define GFP_KERNEL (GFP_NOFS | __GFP_FS)
+#define GFP_HIGHUSER_MOVABLE (GFP_KERNEL | __GFP_HIGHMEM | __GFP_MOVABLE)
+
+/* Allocation flags of the watermark test. */
+#define ALLOC_WMARK_MASK 3u /* enum zone_watermarks */
+#define ALLOC_NO_WATERMARKS (1u << 2)
+#define ALLOC_HIGH (1u << 3)   /* 6.18: MIN_RESERVE */
+#define ALLOC_HARDER (1u << 4) /* 6.18: NON_BLOCK */
+#define ALLOC_OOM (1u << 5)
+#define ALLOC_FAIR (1u << 6) /* 3.12 to 4.7: the fair pass */
+#define ALLOC_KSWAPD (1u << 7)
+
+#define SWAP_CLUSTER_MAX 32
+#define DEF_PRIORITY 12
+#define MAX_SWAPFILES 8
+#define HZ_NS(m) ((m)->world->ns_per_tick)
+
+/* ---- the machine ---------------------------------------------------------------------------------- */
+
+struct swap_info_struct;
+struct kmem_cache;
+
+/* One CPU's batches of pages on their way to an LRU list. (o); rotate: with interrupts off. */
+#define PAGEVEC_MAX 31
+struct pagevec {
+	u32 nr;
+	struct page *page[PAGEVEC_MAX];
+};
+
+struct cpu_pagevecs {
+	struct pagevec lru_add;
+	struct pagevec lru_rotate; /* filled by completions: interrupts off */
+	struct pagevec lru_deactivate;
+	struct pagevec lru_lazyfree;
+	struct pagevec activate_page;
+};
+
+/* What a CPU has of its own. */
+struct cpu_data {
+	u64 event[NR_VM_EVENTS]; /* (o) */
+	struct cpu_pagevecs pvec;
+	struct world_timer stat_timer; /* folds counters every vm.stat_interval */
+	u64 swap_next[MAX_SWAPFILES];  /* cluster the CPU allocates from: next slot + 1; 0: none */
+};
+
+enum slab_kind { SLAB_VMA, SLAB_ANON_VMA, SLAB_AVC, SLAB_MM, SLAB_TASK, NR_SLABS };
+
+/*
+ * Objects of one kind. Their host memory is a pool; the frames that their slabs would occupy are
+ * taken from and given back to the machine as the number of objects rises and falls.
+ */
+struct kmem_cache {
+	struct pool pool;
+	u32 objs_per_frame;
+	u32 nr_objs;
+	u32 nr_frames;
+	struct page_list frames[1]; /* LIFO; pages of node 0's base or of where they came from */
+};
+
+struct machine {
+	struct world *world;
+	struct knobs knob;
+	u32 nr_cpus;
+	u32 nr_nodes;
+	struct pglist_data *node; /* [nr_nodes] */
+	struct page *mem_map;     /* page of pfn 0; reserved for the highest pfn */
+	u64 *page_private;        /* by pfn: swap entry of PG_swapcache pages */
+	u64 max_pfn;
+	unsigned long totalram_pages; /* managed, all zones */
+	unsigned long totalreserve_pages;
+	unsigned long min_free_kbytes; /* effective */
+	struct arena arena;            /* everything of known size at boot */
+	struct cpu_data **cpu;         /* [nr_cpus]; NULL until used: this_cpu() */
+
+	/* page tables */
+	void *tables;           /* table n at n * PAGE_SIZE */
+	struct pt_table *table; /* [max_tables] */
+	u32 max_tables;
+	u32 nr_tables;  /* highest number used so far */
+	u32 free_table; /* head of the list of free numbers, linked through table.nr_used */
+	struct kmem_cache slab[NR_SLABS];
+
+	struct list_head tasks; /* all user tasks */
+	struct list_head mms;   /* all address spaces */
+	u32 next_mm;
+
+	/* swap */
+	struct swap_info_struct *swap[MAX_SWAPFILES];
+	u32 nr_swapfiles;
+	atomic_long_t nr_swap_pages; /* free slots */
+	unsigned long total_swap_pages;
+	struct spinlock swap_avail_lock;
+	u32 swap_order[MAX_SWAPFILES]; /* areas by priority, best first */
+	struct pool io_pool;           /* struct world_io */
+
+	/* waiting */
+	struct wait_queue_head
+		*page_wait; /* [PAGE_WAIT_TABLE] hashed by pfn: PG_locked, PG_writeback */
+	struct wait_queue_head congestion_wait[2]; /* read, write */
+	u32 nr_congested[2];
+	struct mutex oom_lock;
+	u32 oom_victims;
+
+	/* whole procedures chosen at creation */
+	void (*balance_pgdat)(struct machine *m, struct pglist_data *pgdat, int *order,
+	                      int *zoneidx);
+	struct page *(*slowpath)(struct machine *m, gfp_t gfp, unsigned int order);
+	void (*get_scan_count)(struct machine *m, struct lruvec *lruvec, void *sc,
+	                       unsigned long *nr);
+	swp_entry_t (*get_swap_slot)(struct machine *m, struct swap_info_struct *si);
+
+	bool booted;
+};
+
+/* This CPU's own data. */
+struct cpu_data *__this_cpu_alloc(struct machine *m);
+static inline struct cpu_data *this_cpu(struct machine *m)
+{
+	struct cpu_data *d = m->cpu[world_self->id];
+
+	return likely(d) ? d : __this_cpu_alloc(m);
+}
+
+static inline struct page *pfn_to_page(const struct machine *m, u64 pfn)
+{
+	return &m->mem_map[pfn];
+}
+
+static inline u64 page_to_pfn(const struct machine *m, const struct page *p)
+{
+	return (u64)(p - m->mem_map);
+}
+
+static inline struct pglist_data *page_pgdat(const struct machine *m, const struct page *p)
+{
+	return &m->node[page_nid(p)];
+}
+
+static inline struct zone *page_zone(const struct machine *m, const struct page *p)
+{
+	return &m->node[page_nid(p)].zone[page_zonenum(p)];
+}
+
+static inline struct lruvec *page_lruvec(const struct machine *m, const struct page *p)
+{
+	return page_zone(m, p)->lruvec;
+}
+
+#define for_each_node(m, nd) for ((nd) = (m)->node; (nd) < (m)->node + (m)->nr_nodes; (nd)++)
+#define for_each_zone(m, nd, z)                                                                    \
+	for_each_node (m, nd)                                                                      \
+		for ((z) = (nd)->zone; (z) < (nd)->zone + MAX_NR_ZONES; (z)++)
+#define for_each_populated_zone(m, nd, z)                                                          \
+	for_each_zone (m, nd, z)                                                                   \
+		if (!populated_zone(z))                                                            \
+			;                                                                          \
+		else
+
+/* The node of the running CPU. */
+static inline struct pglist_data *this_node(struct machine *m)
+{
+	return &m->node[world_self->node];
+}
+
+/* ---- mmzone.c: boot of zones, zonelists -------------------------------------------------------- */
+
+/* Builds nodes and zones from m->world->hw. 0 or -ENOMEM/-EINVAL with a sentence in @err. */
+int zones_init(struct machine *m, char *err, size_t n);
+void zones_destroy(struct machine *m);
+
+/* ---- watermark.c (mm/page_alloc.c) ------------------------------------------------------------------ */
+
+void setup_per_zone_wmarks(struct machine *m); /* min_free_kbytes, marks, lowmem_reserve, totals */
+bool zone_watermark_ok(struct zone *z, unsigned int order, unsigned long mark, int highest_zoneidx,
+                       u32 alloc_flags);
+bool zone_watermark_ok_safe(struct zone *z, unsigned int order, unsigned long mark,
+                            int highest_zoneidx, u32 alloc_flags);
+
+/* ---- page_alloc.c, pcp.c, buddy.c ---------------------------------------------------------------------- */
+
+/*
+ * A block of 2^order frames, refcount of the first 1, from the running CPU's node by zonelist.
+ * NULL: none to be had under @gfp. May switch tasks if __GFP_DIRECT_RECLAIM. Not cleared unless
+ * __GFP_ZERO (which charges the clearing). Interrupts may be on or off (off: no reclaim).
+ */
+struct page *alloc_pages(struct machine *m, gfp_t gfp, unsigned int order);
+
+static inline struct page *alloc_page(struct machine *m, gfp_t gfp)
+{
+	return alloc_pages(m, gfp, 0);
+}
+
+/* Drops a reference to a block that is on no list and frees it at 0. Never switches tasks. */
+void __free_pages(struct machine *m, struct page *page, unsigned int order);
+
+/* Frees pages whose refcount is already 0 and that are on no LRU list: to the per-CPU lists. */
+void free_unref_page(struct machine *m, struct page *page);
+void free_unref_page_list(struct machine *m, struct page_list *list);
+
+void drain_all_pages(struct machine *m);
+void drain_zone_pages(struct machine *m, struct zone *z, struct per_cpu_pages *pcp); /* own CPU's */
+unsigned long nr_free_pages(struct machine *m); /* global, cheap counter */
+int gfp_zone(gfp_t gfp);                        /* highest zone index the request may use */
+
+/* The free-list pass, for slow path and OOM: NULL if no zone passes. */
+struct page *get_page_from_freelist(struct machine *m, gfp_t gfp, unsigned int order,
+                                    u32 alloc_flags);
+
+struct per_cpu_pages *__zone_pcp_alloc(struct zone *z);
+static inline struct per_cpu_pages *zone_pcp(struct zone *z)
+{
+	struct per_cpu_pages *pcp = z->pcp[world_self->id];
+
+	return likely(pcp) ? pcp : __zone_pcp_alloc(z);
+}
+
+void page_alloc_audit(struct machine *m);
+
+/* ---- vmstat.c ---------------------------------------------------------------------------------------- */
+
+static inline void count_vm_events(struct machine *m, enum vm_event e, u64 n)
+{
+	this_cpu(m)->event[e] += n;
+}
+
+static inline void count_vm_event(struct machine *m, enum vm_event e)
+{
+	count_vm_events(m, e, 1);
+}
+
+void vmstat_init_holder(struct machine *m, struct stat_holder *h);
+
+/* Adds @delta to a zone or node item with the threshold rule; interrupts off or item not used in
+ * interrupts. No order point: adds commute. */
+void mod_zone_state(struct zone *z, enum vm_item item, long delta);
+/* The same for an item that is the node's from 4.8 on. */
+void mod_node_state(struct zone *z, enum vm_item item, long delta);
+
+/* Cheap value and exact sum, negatives as 0. Order points; charge the lines they read. */
+unsigned long zone_page_state(struct zone *z, enum vm_item item);
+unsigned long zone_page_state_snapshot(struct zone *z, enum vm_item item);
+unsigned long node_page_state(struct zone *z, enum vm_item item); /* through z->node_stat */
+
+/* True value without order points or charges, for audits and reports. */
+long stat_exact(const struct machine *m, const struct stat_holder *h, enum vm_item item);
+
+void refresh_zone_stat_thresholds(struct machine *m);
+void set_pgdat_percpu_threshold(struct pglist_data *pgdat, bool pressure);
+void refresh_cpu_vm_stats(struct machine *m); /* folds the running CPU's differences */
+void vmstat_audit(struct machine *m);
+
+/* ---- swap.c: LRU lists and their batches (mm/swap.c) ---------------------------------------------------- */
+
+void lru_cache_add(struct machine *m,
+                   struct page *page); /* by PG_active, PG_swapbacked; takes a ref */
+/* New anonymous page of a fault, as lru.new_anon says. */
+void lru_cache_add_inactive_or_unevictable(struct machine *m, struct page *page,
+                                           struct vm_area_struct *vma);
+void lru_add_drain(struct machine *m);                              /* running CPU */
+void rotate_reclaimable_page(struct machine *m, struct page *page); /* interrupt context */
+void activate_page(struct machine *m, struct page *page);
+void mark_page_accessed(struct machine *m, struct page *page);
+void deactivate_page(struct machine *m, struct page *page);    /* to inactive anon head */
+void mark_page_lazyfree(struct machine *m, struct page *page); /* to inactive file head */
+void put_page(struct machine *m, struct page *page);
+static inline void get_page(struct page *page)
+{
+	VM_BUG_ON(page->refcount <= 0);
+	page->refcount += 1;
+}
+/* Drops a reference to each of @nr pages; frees those that reach 0 together, one lru_lock hold per
+ * run of pages of a lruvec. */
+void release_pages(struct machine *m, struct page **pages, u32 nr);
+enum lru_list page_lru(const struct page *page);
+/* lru_lock held. They keep list, size, nr_ items. */
+void add_page_to_lru_list(struct machine *m, struct page *page, struct lruvec *lruvec);
+void add_page_to_lru_list_tail(struct machine *m, struct page *page, struct lruvec *lruvec);
+void del_page_from_lru_list(struct machine *m, struct page *page, struct lruvec *lruvec);
+void update_lru_size(struct machine *m, struct zone *z, enum lru_list lru, long nr);
+void lru_audit(struct machine *m);
+
+/* ---- filemap.c: page lock and waiting for pages (mm/filemap.c) ------------------------------------------ */
+
+#define PAGE_WAIT_TABLE 256
+bool trylock_page(struct machine *m, struct page *page); /* order point */
+void lock_page(struct machine *m, struct page *page);    /* may switch tasks */
+void unlock_page(struct machine *m, struct page *page);
+void wait_on_page_writeback(struct machine *m, struct page *page);
+void end_page_writeback(struct machine *m, struct page *page); /* interrupt context or not */
+void set_page_writeback(struct machine *m, struct page *page);
+
+/* ---- backing-dev.c: congestion (mm/backing-dev.c) --------------------------------------------------------- */
+
+void disk_uncongested(void *machine, u32 disk, bool write); /* world upcall */
+void congestion_wait(struct machine *m, bool write, u64 ticks);
+void wait_iff_congested(struct machine *m, struct zone *z, bool write, u64 ticks);
+
+/* ---- pgtable.c: page tables ----------------------------------------------------------------------------- */
+
+static inline pte_t *table_entries(const struct machine *m, u32 table)
+{
+	return (pte_t *)((char *)m->tables + (u64)table * PAGE_SIZE);
+}
+
+/* A cleared table in a frame of its own; 0 if no frame (gfp GFP_KERNEL: may reclaim, may switch). */
+u32 pt_alloc(struct machine *m, struct mm_struct *mm);
+void pt_free(struct machine *m, struct mm_struct *mm, u32 table);
+
+/* The leaf table that maps @va: 0 if none. Charges PT_WALK. */
+u32 pt_find(struct machine *m, struct mm_struct *mm, u64 va);
+/* The same, allocating what is missing; 0: out of frames. May switch tasks. */
+u32 pt_find_alloc(struct machine *m, struct mm_struct *mm, u64 va);
+
+/* Entry of @va in leaf @table. */
+static inline pte_t *pt_entry(const struct machine *m, u32 table, u64 va)
+{
+	return table_entries(m, table) + pte_index(va, 0);
+}
+
+/* Changes an entry under the table's ptl; keeps nr_used. */
+static inline void set_pte(struct machine *m, u32 table, pte_t *pte, pte_t val)
+{
+	m->table[table].nr_used += !pte_none(val);
+	m->table[table].nr_used -= !pte_none(*pte);
+	*pte = val;
+}
+
+/* Frees all tables that only map within [@floor, @ceiling) around the unmapped [@start, @end). */
+void free_pgtables(struct machine *m, struct mm_struct *mm, u64 start, u64 end, u64 floor,
+                   u64 ceiling);
+
+/* ---- slab.c ------------------------------------------------------------------------------------------------ */
+
+int slab_init(struct machine *m);
+/* A zeroed object; NULL if a frame was needed and there was none. May switch tasks. */
+void *slab_alloc(struct machine *m, enum slab_kind kind, gfp_t gfp);
+void slab_free(struct machine *m, enum slab_kind kind, void *obj);
+
+/* ---- mmap.c, fork.c: address spaces ------------------------------------------------------------------------- */
+
+struct mm_struct *mm_alloc(struct machine *m);
+void mm_put(struct machine *m, struct mm_struct *mm); /* last user: exit_mmap() */
+void exit_mmap(struct machine *m, struct mm_struct *mm);
+/* First VMA that ends above @va; mmap_sem held. */
+struct vm_area_struct *find_vma(struct mm_struct *mm, u64 va);
+int split_vma(struct machine *m, struct vm_area_struct *vma, u64 addr, bool new_below);
+void mmap_audit(struct machine *m);
+
+static inline unsigned long vma_pages(const struct vm_area_struct *vma)
+{
+	return (vma->vm_end - vma->vm_start) >> PAGE_SHIFT;
+}
+
+static inline u64 vma_index(const struct vm_area_struct *vma, u64 va)
+{
+	return ((va - vma->vm_start) >> PAGE_SHIFT) + vma->vm_pgoff;
+}
+
+/* ---- memory.c: faults, zap, fork's copy (mm/memory.c) ---------------------------------------------------------- */
+
+int machine_fault(void *machine, struct world_task *t, u64 va, enum world_access kind); /* upcall */
+/* Unmaps and frees what maps [@start, @end) of @vma; mmap_sem held. */
+void zap_page_range(struct machine *m, struct vm_area_struct *vma, u64 start, u64 end);
+int copy_page_range(struct machine *m, struct mm_struct *dst, struct mm_struct *src,
+                    struct vm_area_struct *vma);
+
+/* Gathers unmapped pages until their translations are flushed (mm/memory.c, struct mmu_gather). */
+#define MMU_GATHER_BUNDLE 8
+#define MMU_GATHER_BATCH 510
+struct mmu_gather {
+	struct machine *m;
+	struct mm_struct *mm;
+	u64 start; /* what to flush; start > end: nothing */
+	u64 end;
+	u32 nr;
+	u32 nr_max;             /* pages gathered before a flush: 8 + 19 * 510 */
+	struct page_list pages; /* see memory.c for how they are kept */
+};
+
+/* ---- rmap.c ------------------------------------------------------------------------------------------------------ */
+
+int anon_vma_prepare(struct machine *m, struct vm_area_struct *vma); /* 0 or -ENOMEM */
+int anon_vma_clone(struct machine *m, struct vm_area_struct *dst, struct vm_area_struct *src);
+int anon_vma_fork(struct machine *m, struct vm_area_struct *vma, struct vm_area_struct *pvma);
+void unlink_anon_vmas(struct machine *m, struct vm_area_struct *vma);
+/* VMA's range changed: its chain entries' intervals follow. Call before and after, lock taken inside. */
+void anon_vma_interval_remove(struct machine *m, struct vm_area_struct *vma);
+void anon_vma_interval_insert(struct machine *m, struct vm_area_struct *vma);
+
+void page_add_new_anon_rmap(struct machine *m, struct page *page, struct vm_area_struct *vma,
+                            u64 va);
+void page_add_anon_rmap(struct machine *m, struct page *page, struct vm_area_struct *vma, u64 va);
+void page_dup_rmap(struct page *page);
+void page_remove_rmap(struct machine *m, struct page *page);
+
+/* Number of ptes found young, which are made old. *@dirty: was any pte dirty? Page locked. -1: the
+ * rmap lock is contended (6.18). */
+int page_referenced(struct machine *m, struct page *page, u32 *vm_flags, bool *dirty);
+
+enum ttu_flags {
+	TTU_BATCH_FLUSH = 1 << 0, /* leave the TLB flush to try_to_unmap_flush() */
+	TTU_FREE = 1 << 1,        /* seed's tree: a lazily freed page, drop clean ptes */
+};
+
+enum ttu_result {
+	SWAP_SUCCESS, /* no pte maps it any more */
+	SWAP_AGAIN,   /* missed a lock, try later */
+	SWAP_FAIL,    /* e.g. no memory for the swap map; put back */
+	SWAP_DIRTY,   /* lazily freed, but written since: still mapped, made dirty */
+};
+enum ttu_result try_to_unmap(struct machine *m, struct page *page, u32 flags);
+void try_to_unmap_flush(struct machine *m);       /* current task's batch */
+void try_to_unmap_flush_dirty(struct machine *m); /* if it has a dirty pte */
+void flush_tlb_batched_pending(struct mm_struct *mm);
+void rmap_audit(struct machine *m);
+
+/* ---- swapfile.c ------------------------------------------------------------------------------------------------------ */
+
+#define SWAPFILE_CLUSTER 256
+#define SWAP_MAP_MAX 0x3e
+#define SWAP_MAP_BAD 0x3f
+#define SWAP_HAS_CACHE 0x40
+#define COUNT_CONTINUED 0x80
+
+/* A slot with count 0 and SWAP_HAS_CACHE; .v == 0: none. Slot 0 of an area (the header) is never given out. */
+swp_entry_t get_swap_page(struct machine *m);
+int swap_duplicate(struct machine *m, swp_entry_t entry);    /* one more pte; -ENOMEM */
+int swapcache_prepare(struct machine *m, swp_entry_t entry); /* take HAS_CACHE: -EEXIST, -ENOENT */
+void swap_free(struct machine *m, swp_entry_t entry);        /* one pte less */
+void swapcache_free(struct machine *m, swp_entry_t entry);   /* HAS_CACHE dropped */
+bool free_swap_and_cache(struct machine *m,
+                         swp_entry_t entry); /* swap_free, and the cached page if last */
+bool try_to_free_swap(struct machine *m,
+                      struct page *page); /* page locked; leaves the cache if no pte needs it */
+bool reuse_swap_page(struct machine *m,
+                     struct page *page); /* page locked: may the only user write to it? */
+int page_swapcount(struct machine *m, struct page *page);
+int swp_swapcount(struct machine *m, swp_entry_t entry);
+bool vm_swap_full(const struct machine *m);
+long get_nr_swap_pages(const struct machine *m);
+bool swap_is_synchronous(const struct machine *m,
+                         swp_entry_t entry); /* RAM disk and swap.synchronous */
+bool swap_is_rotating(const struct machine *m, swp_entry_t entry);
+void swapfile_audit(struct machine *m);
+
+/* ---- swap_state.c: swap cache and readahead --------------------------------------------------------------------------- */
+
+bool add_to_swap(struct machine *m, struct page *page); /* page locked; slot + cache + dirty */
+void delete_from_swap_cache(struct machine *m, struct page *page); /* page locked */
+void __delete_from_swap_cache(struct machine *m, struct page *page,
+                              u64 shadow); /* tree lock held */
+struct page *lookup_swap_cache(struct machine *m, swp_entry_t entry, struct vm_area_struct *vma,
+                               u64 va); /* with a reference, or NULL */
+/* Reads @entry (and neighbours). A page with a reference, perhaps still locked; NULL: no memory, or
+ * the entry was freed meanwhile. May switch tasks. */
+struct page *swapin_readahead(struct machine *m, swp_entry_t entry, gfp_t gfp,
+                              struct vm_area_struct *vma, u64 va);
+struct page *read_swap_cache_async(struct machine *m, swp_entry_t entry, gfp_t gfp,
+                                   struct vm_area_struct *vma, u64 va);
+static inline swp_entry_t page_swap_entry(const struct machine *m, const struct page *p)
+{
+	return (swp_entry_t){m->page_private[page_to_pfn(m, p)]};
+}
+
+/* ---- page_io.c ---------------------------------------------------------------------------------------------------------- */
+
+int swap_writepage(struct machine *m,
+                   struct page *page); /* page locked, dirty cleared; unlocks it */
+void swap_readpage(struct machine *m,
+                   struct page *page); /* page locked, in swap cache; completion unlocks */
+
+/* ---- vmscan.c, kswapd.c ---------------------------------------------------------------------------------------------------- */
+
+unsigned long try_to_free_pages(struct machine *m, gfp_t gfp, unsigned int order);
+void wakeup_kswapd(struct machine *m, struct zone *z, unsigned int order, int highest_zoneidx);
+void wake_all_kswapds(struct machine *m, gfp_t gfp, unsigned int order);
+int kswapd_init(struct machine *m);
+unsigned long zone_reclaimable_pages(struct zone *z);
+bool zone_reclaimable(struct zone *z);
+
+/* ---- workingset.c ------------------------------------------------------------------------------------------------------------- */
+
+u64 workingset_eviction(struct machine *m, struct page *page); /* a shadow, or 0 */
+void workingset_refault(struct machine *m, struct page *page, u64 shadow);
+void workingset_age_nonresident(struct lruvec *lruvec, unsigned long nr);
+
+/* ---- oom_kill.c ------------------------------------------------------------------------------------------------------------------ */
+
+/* Kills something, or finds a victim still dying. False: nothing to kill. oom_lock held. */
+bool out_of_memory(struct machine *m, gfp_t gfp, unsigned int order);
+void exit_oom_victim(struct machine *m, struct task *t);
+
+#endif

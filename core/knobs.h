@@ -1,0 +1,189 @@
+/*
+ * Knobs: everything about the memory manager that can be chosen.
+ *
+ * Sysctls keep their names (vm.swappiness). The others name a policy or a mechanism that changed
+ * over time; a kernel preset is a set of values and nothing else. `quire list knobs` prints this
+ * table. A knob is read in one function, or decides once, at creation, which of several named
+ * functions a machine uses.
+ *
+ *   KNOB_NUM(field, "name", unit, min, max, default 4.0, default 6.18, origin, what it does)
+ *   KNOB_ENUM(field, "name", enum's values list, default 4.0, default 6.18, origin, what it does)
+ */
+#ifndef CORE_KNOBS_H
+#define CORE_KNOBS_H
+
+#include "lib/types.h"
+
+/* Values of each enumerated knob: E(PREFIX_NAME, "text"). */
+#define KNOB_MADVISE_FREE(E)                                                                       \
+	E(MADV_LAZY, "lazy") E(MADV_THROTTLE, "throttle") E(MADV_ZAP, "dontneed")
+#define KNOB_FREE_SWAP(E) E(FREE_SWAP_KEEP, "keep") E(FREE_SWAP_DROP, "drop")
+#define KNOB_FREE_LIST(E)                                                                          \
+	E(FREE_LIST_STAY, "stay")                                                                  \
+	E(FREE_LIST_INACTIVE_ANON, "inactive_anon") E(FREE_LIST_INACTIVE_FILE, "inactive_file")
+#define KNOB_FREE_SLOT(E) E(FREE_SLOT_NONE, "none") E(FREE_SLOT_FIRST, "first")
+#define KNOB_THP(E) E(THP_NEVER, "never") E(THP_MADVISE, "madvise") E(THP_ALWAYS, "always")
+#define KNOB_WMARK_GAP(E) E(WMARK_GAP_QUARTER, "quarter") E(WMARK_GAP_SCALE, "scale")
+#define KNOB_WMARK_ORDER(E) E(WMARK_ORDER_DECAY, "decay") E(WMARK_ORDER_BLOCK, "block")
+#define KNOB_OFF_ON(E) E(KNOB_OFF, "off") E(KNOB_ON, "on")
+#define KNOB_PCP(E) E(PCP_FIXED, "fixed") E(PCP_AUTO, "auto")
+#define KNOB_SLOWPATH(E) E(SLOWPATH_3_19, "3.19") E(SLOWPATH_6_18, "6.18")
+#define KNOB_LRU_PER(E) E(LRU_PER_ZONE, "zone") E(LRU_PER_NODE, "node")
+#define KNOB_LRU_ANON(E) E(LRU_ANON_ACTIVE, "active") E(LRU_ANON_INACTIVE, "inactive")
+#define KNOB_KSWAPD(E) E(KSWAPD_3_12, "3.12") E(KSWAPD_6_18, "6.18")
+#define KNOB_BALANCE(E) E(BALANCE_RECENT, "recent") E(BALANCE_COST, "cost")
+#define KNOB_REFERENCED(E) E(REFERENCED_ACTIVATE, "activate") E(REFERENCED_SECOND, "second_chance")
+#define KNOB_WRITEBACK_MET(E) E(WRITEBACK_KEEP, "keep") E(WRITEBACK_ACTIVATE, "activate")
+#define KNOB_THROTTLE(E) E(THROTTLE_CONGESTION, "congestion") E(THROTTLE_REASON, "reason")
+#define KNOB_UNMAP_FLUSH(E) E(UNMAP_FLUSH_PTE, "pte") E(UNMAP_FLUSH_BATCH, "batch")
+#define KNOB_SWAP_READAHEAD(E) E(SWAP_RA_CLUSTER, "cluster") E(SWAP_RA_VMA, "vma")
+#define KNOB_SWAP_SLOTS(E) E(SWAP_SLOTS_3_12, "3.12") E(SWAP_SLOTS_6_12, "6.12")
+#define KNOB_OOM(E) E(OOM_MEMDIE, "memdie") E(OOM_REAPER, "reaper")
+
+#define KNOBS(NUM, ENUM)                                                                           \
+	NUM(swappiness, "vm.swappiness", "", 0, 200, 60, 60, "sysctl",                             \
+	    "how much reclaim prefers anonymous pages")                                            \
+	NUM(min_free_kbytes, "vm.min_free_kbytes", "kB", 0, 1 << 30, 0, 0, "sysctl",               \
+	    "memory kept free; 0: computed from the size of low memory")                           \
+	NUM(watermark_scale_factor, "vm.watermark_scale_factor", "1/10000", 1, 3000, 10, 10,       \
+	    "sysctl, 4.6", "distance of the watermarks when watermark.gap = scale")                \
+	NUM(watermark_boost_factor, "vm.watermark_boost_factor", "1/10000", 0, 1 << 20, 0, 15000,  \
+	    "sysctl, 5.0", "how far fragmentation raises the watermarks for a while; 0: never")    \
+	NUM(page_cluster, "vm.page-cluster", "log2 pages", 0, 10, 3, 3, "sysctl",                  \
+	    "largest swap readahead")                                                              \
+	NUM(lowmem_reserve_dma, "vm.lowmem_reserve_ratio.dma", "1/n", 0, 1 << 20, 256, 256,        \
+	    "sysctl", "part of DMA kept from requests that could use higher zones")                \
+	NUM(lowmem_reserve_dma32, "vm.lowmem_reserve_ratio.dma32", "1/n", 0, 1 << 20, 256, 256,    \
+	    "sysctl", "part of DMA32 kept from requests that could use higher zones")              \
+	NUM(lowmem_reserve_normal, "vm.lowmem_reserve_ratio.normal", "1/n", 0, 1 << 20, 32, 32,    \
+	    "sysctl", "part of Normal kept from requests that could use higher zones")             \
+	NUM(pcp_high_fraction, "vm.percpu_pagelist_high_fraction", "1/n", 0, 1 << 20, 0, 0,        \
+	    "sysctl", "per-CPU lists hold up to managed / n / CPUs pages; 0: computed")            \
+	NUM(stat_interval, "vm.stat_interval", "s", 1, 3600, 1, 1, "sysctl",                       \
+	    "how often counters are folded")                                                       \
+	NUM(lru_batch, "lru.batch", "pages", 1, 31, 14, 31,                                        \
+	    "PAGEVEC_SIZE 14; folio_batch 31 (6.9)",                                               \
+	    "pages gathered per CPU before a lruvec is locked")                                    \
+	ENUM(thp_enabled, "thp.enabled", KNOB_THP, THP_MADVISE, THP_MADVISE, "sysfs",              \
+	     "other than never, khugepaged raises min_free_kbytes at boot")                        \
+	ENUM(watermark_gap, "watermark.gap", KNOB_WMARK_GAP, WMARK_GAP_QUARTER, WMARK_GAP_SCALE,   \
+	     "795ae7a0de6b (4.6)", "min to low to high: a quarter of min, or scaled by zone size") \
+	ENUM(watermark_order, "watermark.order", KNOB_WMARK_ORDER, WMARK_ORDER_DECAY,              \
+	     WMARK_ORDER_BLOCK, "97a16fc82a7c (4.4)",                                              \
+	     "order > 0: min halves with each order, or one suitable block is enough")             \
+	ENUM(zone_fair, "alloc.zone_fair", KNOB_OFF_ON, KNOB_ON, KNOB_OFF,                         \
+	     "81c0a2bb515f (3.12) to 4.7", "zones of a node take turns by nr_alloc_batch")         \
+	ENUM(pcp, "pcp.high", KNOB_PCP, PCP_FIXED, PCP_AUTO, "6.7",                                \
+	     "per-CPU lists: 6 * batch pages of order 0, or tuned between bounds, orders 0 to 3")  \
+	ENUM(slowpath, "alloc.slowpath", KNOB_SLOWPATH, SLOWPATH_3_19, SLOWPATH_6_18,              \
+	     "kernel version", "which form of __alloc_pages_slowpath()")                           \
+	ENUM(lru_per, "lru.per", KNOB_LRU_PER, LRU_PER_ZONE, LRU_PER_NODE, "599d0c954f91 (4.8)",   \
+	     "one set of LRU lists and counters per zone or per node")                             \
+	ENUM(lru_anon, "lru.new_anon", KNOB_LRU_ANON, LRU_ANON_ACTIVE, LRU_ANON_INACTIVE,          \
+	     "b518154e59aa (5.9)", "where new anonymous pages start")                              \
+	ENUM(workingset_anon, "workingset.anon", KNOB_OFF_ON, KNOB_OFF, KNOB_ON,                   \
+	     "aae466b0052e (5.9)", "shadow entries of swapped-out pages; refaults activate")       \
+	ENUM(kswapd, "reclaim.kswapd", KNOB_KSWAPD, KSWAPD_3_12, KSWAPD_6_18, "kernel version",    \
+	     "which form of balance_pgdat()")                                                      \
+	ENUM(scan_balance, "reclaim.scan_balance", KNOB_BALANCE, BALANCE_RECENT, BALANCE_COST,     \
+	     "314b57fb0460 (5.8)", "anon against file: by recent rotations, or by cost")           \
+	ENUM(referenced, "reclaim.referenced_anon", KNOB_REFERENCED, REFERENCED_ACTIVATE,          \
+	     REFERENCED_SECOND, "b518154e59aa (5.9)",                                              \
+	     "a referenced inactive anonymous page: activated, or one more round")                 \
+	ENUM(writeback_met, "reclaim.writeback_met", KNOB_WRITEBACK_MET, WRITEBACK_KEEP,           \
+	     WRITEBACK_ACTIVATE, "c55e8d035b28 (4.11)",                                            \
+	     "where reclaim leaves a page it finds under writeback")                               \
+	ENUM(throttle, "reclaim.throttle", KNOB_THROTTLE, THROTTLE_CONGESTION, THROTTLE_REASON,    \
+	     "8cd7c588decf (5.16)", "congestion_wait(), or reclaim_throttle() by reason")          \
+	ENUM(unmap_flush, "reclaim.unmap_flush", KNOB_UNMAP_FLUSH, UNMAP_FLUSH_PTE,                \
+	     UNMAP_FLUSH_BATCH, "72b252aed506 (4.3)",                                              \
+	     "TLB flush per pte, or one per batch of pages")                                       \
+	ENUM(swap_readahead, "swap.readahead", KNOB_SWAP_READAHEAD, SWAP_RA_CLUSTER, SWAP_RA_VMA,  \
+	     "ec560175c0b6 (4.14)",                                                                \
+	     "by swap offset, or by address where the disk does not rotate")                       \
+	ENUM(swap_slots, "swap.slots", KNOB_SWAP_SLOTS, SWAP_SLOTS_3_12, SWAP_SLOTS_6_12,          \
+	     "kernel version", "how slots are found: scan and per-CPU clusters, or cluster lists") \
+	ENUM(swap_sync, "swap.synchronous", KNOB_OFF_ON, KNOB_OFF, KNOB_ON, "0bcac06f27d7 (4.15)", \
+	     "RAM disks: read past the swap cache, pages freed in the scan that wrote them")       \
+	ENUM(oom, "oom.reserves", KNOB_OOM, OOM_MEMDIE, OOM_REAPER, "aac453635549 (4.6)",          \
+	     "a victim may use all reserves, or half of min and is reaped")                        \
+	ENUM(vma_lock, "fault.vma_lock", KNOB_OFF_ON, KNOB_OFF, KNOB_ON, "6.4",                    \
+	     "faults lock their VMA instead of mmap_sem")                                          \
+	ENUM(madvise_free, "madvise.free", KNOB_MADVISE_FREE, MADV_LAZY, MADV_LAZY,                \
+	     "mail 000 (24 February 2015)",                                                        \
+	     "MADV_FREE: lazy; lazy only above 1.5 x min free; or as MADV_DONTNEED")               \
+	ENUM(free_swap, "madvise.free_swap", KNOB_FREE_SWAP, FREE_SWAP_KEEP, FREE_SWAP_DROP,       \
+	     "854e9ed09ded (4.5)", "MADV_FREE: swap entries in the range stay, or are freed")      \
+	ENUM(free_list, "madvise.free_list", KNOB_FREE_LIST, FREE_LIST_STAY,                       \
+	     FREE_LIST_INACTIVE_FILE, "10853a039208 (4.5), f7ad2a6cb9f7 (4.12)",                   \
+	     "MADV_FREE: which list the pages move to")                                            \
+	ENUM(free_slot, "madvise.free_slot", KNOB_FREE_SLOT, FREE_SLOT_NONE, FREE_SLOT_NONE,       \
+	     "10853a039208 (4.5), 802a3a92ad7a (4.12)",                                            \
+	     "reclaim of a lazily freed page: dropped at once, or given a swap slot first")
+
+#define E(name, text) name,
+#define KNOB_DECLARE(name, list) enum name { list(E) }
+KNOB_DECLARE(madvise_free_policy, KNOB_MADVISE_FREE);
+KNOB_DECLARE(free_swap_policy, KNOB_FREE_SWAP);
+KNOB_DECLARE(free_list_policy, KNOB_FREE_LIST);
+KNOB_DECLARE(free_slot_policy, KNOB_FREE_SLOT);
+KNOB_DECLARE(thp_policy, KNOB_THP);
+KNOB_DECLARE(watermark_gap_policy, KNOB_WMARK_GAP);
+KNOB_DECLARE(watermark_order_policy, KNOB_WMARK_ORDER);
+KNOB_DECLARE(knob_off_on, KNOB_OFF_ON);
+KNOB_DECLARE(pcp_policy, KNOB_PCP);
+KNOB_DECLARE(slowpath_policy, KNOB_SLOWPATH);
+KNOB_DECLARE(lru_per_policy, KNOB_LRU_PER);
+KNOB_DECLARE(lru_anon_policy, KNOB_LRU_ANON);
+KNOB_DECLARE(kswapd_policy, KNOB_KSWAPD);
+KNOB_DECLARE(scan_balance_policy, KNOB_BALANCE);
+KNOB_DECLARE(referenced_policy, KNOB_REFERENCED);
+KNOB_DECLARE(writeback_met_policy, KNOB_WRITEBACK_MET);
+KNOB_DECLARE(throttle_policy, KNOB_THROTTLE);
+KNOB_DECLARE(unmap_flush_policy, KNOB_UNMAP_FLUSH);
+KNOB_DECLARE(swap_readahead_policy, KNOB_SWAP_READAHEAD);
+KNOB_DECLARE(swap_slots_policy, KNOB_SWAP_SLOTS);
+KNOB_DECLARE(oom_policy, KNOB_OOM);
+#undef KNOB_DECLARE
+#undef E
+
+/* A machine's values. */
+struct knobs {
+#define NUM(field, name, unit, lo, hi, s, t, origin, doc) u64 field;
+#define ENUM(field, name, values, s, t, origin, doc) u32 field;
+	KNOBS(NUM, ENUM)
+#undef NUM
+#undef ENUM
+};
+
+/* One row of the table, for lists and messages. */
+struct knob_info {
+	const char *name;
+	const char *unit;
+	const char *origin;
+	const char *doc;
+	u64 min;
+	u64 max;
+	u32 nr_values;            /* 0: a number */
+	const char *const *value; /* [nr_values] */
+	size_t offset;
+	u64 preset[2]; /* default in each preset, by knob_preset_index() */
+};
+
+u32 knob_count(void);
+const struct knob_info *knob_at(u32 i);
+const char *knob_preset_name(u32 i); /* NULL past the last */
+
+/* Sets all knobs to preset @name's values; -EINVAL if there is no such preset. */
+int knobs_preset(struct knobs *k, const char *name);
+
+/*
+ * Sets one. -ENOENT: no such knob; -EINVAL: not a value of it; @err (size @n) gets a sentence that
+ * names what was expected and the nearest right spelling.
+ */
+int knob_set(struct knobs *k, const char *name, const char *value, char *err, size_t n);
+
+/* Writes the knob's present value as text. */
+void knob_get(const struct knobs *k, const struct knob_info *info, char *buf, size_t n);
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * The memory manager, for its callers: a machine, its tasks, their system calls, its counters.
+ *
+ * A machine is built on a world (world/world.h) and runs whatever tasks are created on it. Calls
+ * marked [task] are made by a user task about itself, in user mode; they enter and leave the kernel.
+ * They return 0 or a negative errno; -EINTR: the task has been killed and should call task_exit().
+ */
+#ifndef CORE_MM_H
+#define CORE_MM_H
+
+#include <stdio.h>
+
+#include "lib/types.h"
+
+struct world;
+struct machine;
+struct task;
+struct knobs;
+
+enum mm_prot {
+	MM_PROT_NONE = 0,
+	MM_PROT_READ = 1,
+	MM_PROT_WRITE = 2,
+};
+
+enum mm_map {
+	MM_MAP_NORESERVE = 1,
+};
+
+enum mm_advice {
+	MM_MADV_NORMAL,
+	MM_MADV_DONTNEED,
+	MM_MADV_FREE,
+	MM_MADV_WILLNEED,
+};
+
+/*
+ * Boots a machine: zones, watermarks, kswapd tasks, as @knobs say. Runs in the world's boot context.
+ * NULL on failure, with a sentence in @err (of @n bytes): too little memory, or host memory.
+ */
+struct machine *machine_create(struct world *w, const struct knobs *knobs, char *err, size_t n);
+void machine_destroy(struct machine *m);
+
+/* The whole-machine audit: every invariant; aborts with a report if one is broken. Between tasks. */
+void machine_audit(struct machine *m);
+
+/* ---- tasks ---- */
+
+/*
+ * A user task with an address space of its own (@share NULL) or @share's (a thread). Not started.
+ * @fn runs in user mode; when it returns the task exits. NULL: out of frames or of tasks.
+ */
+struct task *task_create(struct machine *m, const char *name, struct task *share,
+                         void (*fn)(struct task *t, void *arg), void *arg);
+void task_start(struct task *t, int cpu);
+
+/* [task] A child with a copy of this task's memory, not started. */
+int do_fork(struct machine *m, const char *name, void (*fn)(struct task *t, void *arg), void *arg,
+            struct task **child);
+
+/* [task] Waits until @child has exited and frees it; its times are added to this task's. */
+int do_wait(struct task *child);
+
+/* [task] Ends the running task. */
+void __attribute__((noreturn)) do_exit(int code);
+
+/* Frees a task that has exited and nobody waits for. */
+void task_put(struct task *t);
+
+bool task_killed(const struct task *t);
+void task_times(const struct task *t, u64 *utime_ns, u64 *stime_ns);
+
+/* ---- system calls ---- */
+
+int do_mmap(struct machine *m, u64 len, int prot, int flags, u64 *va);     /* [task] */
+int do_munmap(struct machine *m, u64 va, u64 len);                         /* [task] */
+int do_mprotect(struct machine *m, u64 va, u64 len, int prot);             /* [task] */
+int do_brk(struct machine *m, u64 brk, u64 *now);                          /* [task] 0: ask */
+int do_madvise(struct machine *m, u64 va, u64 len, enum mm_advice advice); /* [task] */
+
+enum world_access;
+/* [task] User code accesses [@va, @va + @len): every page once, in order or by @seed. */
+int mm_access(struct machine *m, u64 va, u64 len, enum world_access kind, u64 seed);
+
+/* Adds disk @disk as swap of @prio (negative: next lower default). From the boot context or a task. */
+int do_swapon(struct machine *m, u32 disk, int prio);
+
+/* ---- counters and /proc ---- */
+
+/* Calls @fn for every counter of this machine's /proc/vmstat, in the kernel's order. */
+void machine_counters(struct machine *m,
+                      void (*fn)(const char *name, u64 value, bool event, void *arg), void *arg);
+
+void proc_vmstat(struct machine *m, FILE *f);
+void proc_zoneinfo(struct machine *m, FILE *f);
+void proc_meminfo(struct machine *m, FILE *f);
+void proc_buddyinfo(struct machine *m, FILE *f);
+void proc_pagetypeinfo(struct machine *m, FILE *f);
+
+#endif

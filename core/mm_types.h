@@ -1,0 +1,341 @@
+/*
+ * The objects of memory management: pages, VMAs, address spaces, tasks.
+ *
+ * Names and meanings are Linux's (include/linux/mm_types.h). struct page is 32 bytes, because DRAM
+ * latency on it bounds how fast a machine can be simulated; what is seldom used lives in arrays
+ * beside it (machine->page_private).
+ *
+ * Letters for locks:  (c) constant after creation  (o) only the owning CPU  (a) atomic
+ *   (P) page lock (PG_locked)   (L) lru_lock   (Z) zone->lock   (M) mm->mmap_sem
+ *   (T) page-table lock         (A) root anon_vma's rwsem       (S) swap_info's lock
+ */
+#ifndef CORE_MM_TYPES_H
+#define CORE_MM_TYPES_H
+
+#include "lib/interval_tree.h"
+#include "lib/list.h"
+#include "lib/rbtree.h"
+#include "lib/types.h"
+#include "world/world.h"
+
+struct machine;
+struct mm_struct;
+struct anon_vma;
+
+/* ---- pages ------------------------------------------------------------------------------- */
+
+/*
+ * One frame. Links are frame numbers relative to the node's first frame, plus one, so that 16 TiB
+ * fit 32 bits; they are used by whichever list the page is on: a free list, a per-CPU list, an LRU
+ * list, or a private list in someone's hands. Only the list's owner touches them.
+ */
+struct page {
+	u32 flags;    /* (a) enum pageflags, zone and node on top */
+	s32 refcount; /* (a) 0: free or frozen */
+	s32 mapcount; /* (T) ptes that map it (Linux's _mapcount + 1) */
+	u32 lru_next;
+	u32 lru_prev;
+	u32 mapping; /* (P) PAGE_MAPPING_ANON | number of the anon_vma; 0: none */
+	u64 index;   /* page offset in the mapping; PG_buddy: the block's order; in a pcp list: the
+		      * migrate type */
+};
+_Static_assert(sizeof(struct page) == 32, "struct page is half a cache line");
+
+#define PAGE_MAPPING_ANON (1u << 31)
+
+enum pageflags {
+	PG_locked,
+	PG_referenced,
+	PG_uptodate,
+	PG_dirty,
+	PG_lru,
+	PG_active,
+	PG_unevictable,
+	PG_swapbacked,
+	PG_swapcache,
+	PG_writeback,
+	PG_reclaim, /* free me soon after writeback; on others: PG_readahead */
+	PG_workingset,
+	PG_waiters,  /* somebody sleeps for PG_locked or PG_writeback */
+	PG_reserved, /* boot-reserved: never the allocator's */
+	PG_buddy,    /* head of a free block; index is its order */
+	PG_table,    /* a page-table page */
+	PG_slab,
+	PG_isolated, /* taken off its LRU by reclaim */
+	NR_PAGEFLAGS
+};
+#define PG_readahead PG_reclaim
+
+#define PAGE_ZONE_SHIFT 22
+#define PAGE_NODE_SHIFT 24
+_Static_assert(NR_PAGEFLAGS <= PAGE_ZONE_SHIFT, "flags below zone and node");
+#define PAGE_FLAGS_MASK ((1u << PAGE_ZONE_SHIFT) - 1)
+
+/* Flags that must be clear when a page is freed. */
+#define PAGE_FLAGS_CHECK_AT_FREE                                                                   \
+	(1u << PG_locked | 1u << PG_lru | 1u << PG_swapcache | 1u << PG_writeback |                \
+	 1u << PG_unevictable | 1u << PG_reserved | 1u << PG_buddy | 1u << PG_table |              \
+	 1u << PG_slab)
+
+static inline bool page_test(const struct page *p, enum pageflags f)
+{
+	return p->flags >> f & 1;
+}
+
+/* Flag changes are atomic read-modify-writes in Linux; the cost is charged by the operation. */
+static inline void page_set(struct page *p, enum pageflags f)
+{
+	p->flags |= 1u << f;
+}
+
+static inline void page_clear(struct page *p, enum pageflags f)
+{
+	p->flags &= ~(1u << f);
+}
+
+static inline bool page_test_clear(struct page *p, enum pageflags f)
+{
+	bool was = page_test(p, f);
+
+	page_clear(p, f);
+	return was;
+}
+
+static inline unsigned int page_zonenum(const struct page *p)
+{
+	return p->flags >> PAGE_ZONE_SHIFT & 3;
+}
+
+static inline unsigned int page_nid(const struct page *p)
+{
+	return p->flags >> PAGE_NODE_SHIFT;
+}
+
+static inline bool page_is_anon(const struct page *p)
+{
+	return p->mapping & PAGE_MAPPING_ANON;
+}
+
+static inline bool page_mapped(const struct page *p)
+{
+	return p->mapcount > 0;
+}
+
+/*
+ * A list of pages of one node, in the pages' own links. @base is the node's page of frame 0 of that
+ * node (pgdat->mem_map). Adding at the head and taking from the tail is LRU order.
+ */
+struct page_list {
+	struct page *base;
+	u32 first; /* link value; 0: empty */
+	u32 last;
+	unsigned long nr;
+};
+
+static inline void page_list_init(struct page_list *l, struct page *base)
+{
+	*l = (struct page_list){.base = base};
+}
+
+static inline bool page_list_empty(const struct page_list *l)
+{
+	return !l->first;
+}
+
+static inline struct page *page_link(const struct page_list *l, u32 link)
+{
+	return link ? &l->base[link - 1] : NULL;
+}
+
+static inline struct page *page_list_first(const struct page_list *l)
+{
+	return page_link(l, l->first);
+}
+
+static inline struct page *page_list_last(const struct page_list *l)
+{
+	return page_link(l, l->last);
+}
+
+static inline void page_list_add(struct page_list *l, struct page *p)
+{
+	u32 link = (u32)(p - l->base) + 1;
+
+	p->lru_next = l->first;
+	p->lru_prev = 0;
+	if (l->first)
+		l->base[l->first - 1].lru_prev = link;
+	else
+		l->last = link;
+	l->first = link;
+	l->nr += 1;
+}
+
+static inline void page_list_add_tail(struct page_list *l, struct page *p)
+{
+	u32 link = (u32)(p - l->base) + 1;
+
+	p->lru_prev = l->last;
+	p->lru_next = 0;
+	if (l->last)
+		l->base[l->last - 1].lru_next = link;
+	else
+		l->first = link;
+	l->last = link;
+	l->nr += 1;
+}
+
+static inline void page_list_del(struct page_list *l, struct page *p)
+{
+	if (p->lru_prev)
+		l->base[p->lru_prev - 1].lru_next = p->lru_next;
+	else
+		l->first = p->lru_next;
+	if (p->lru_next)
+		l->base[p->lru_next - 1].lru_prev = p->lru_prev;
+	else
+		l->last = p->lru_prev;
+	l->nr -= 1;
+}
+
+static inline struct page *page_list_pop(struct page_list *l)
+{
+	struct page *p = page_list_first(l);
+
+	if (p)
+		page_list_del(l, p);
+	return p;
+}
+
+static inline struct page *page_list_pop_tail(struct page_list *l)
+{
+	struct page *p = page_list_last(l);
+
+	if (p)
+		page_list_del(l, p);
+	return p;
+}
+
+/* ---- page tables ------------------------------------------------------------------------- */
+
+/* One page-table page. Its entries are at machine->tables + number * PAGE_SIZE. */
+struct pt_table {
+	struct spinlock ptl; /* of a leaf table: Linux's split page_table_lock */
+	u64 pfn;             /* (c) the frame it occupies */
+	u32 nr_used;         /* (T) entries that are not none */
+};
+
+/* ---- VMAs ---------------------------------------------------------------------------------- */
+
+enum vm_flags {
+	VM_READ = 1 << 0,
+	VM_WRITE = 1 << 1,
+	VM_SHARED = 1 << 3,
+	VM_GROWSDOWN = 1 << 8,
+	VM_LOCKED = 1 << 13,
+	VM_ACCOUNT = 1 << 20,
+	VM_NORESERVE = 1 << 21,
+};
+
+struct vm_area_struct {
+	u64 vm_start;                    /* (M) */
+	u64 vm_end;                      /* (M) exclusive */
+	u64 vm_pgoff;                    /* (M) anonymous: vm_start >> PAGE_SHIFT at creation */
+	u32 vm_flags;                    /* (M) */
+	struct mm_struct *vm_mm;         /* (c) */
+	struct rb_node vm_rb;            /* (M) in mm->mm_rb, by address */
+	struct anon_vma *anon_vma;       /* (M) set once, under mmap_sem read and page_table_lock */
+	struct list_head anon_vma_chain; /* (M, A) of struct anon_vma_chain */
+	u64 swap_readahead_info;         /* VMA-based readahead: address, window, hits */
+};
+
+/*
+ * The reverse map of anonymous pages: every VMA that may map a page of this anon_vma is in its
+ * tree, by page offset. fork clones a VMA's chain and adds an anon_vma of the child's own; all of a
+ * family share the root's lock. Linux mm/rmap.c.
+ */
+struct anon_vma {
+	struct anon_vma *root;         /* (c) */
+	struct anon_vma *parent;       /* (A) */
+	struct rw_semaphore rwsem;     /* used in the root */
+	s32 refcount;                  /* (a) users other than VMAs, children's included */
+	u32 degree;                    /* (A) child anon_vmas, and VMAs that point here */
+	struct rb_root_cached rb_root; /* (A) of anon_vma_chain */
+	u32 nr_chains;                 /* (A) in rb_root */
+};
+
+/* Links one VMA to one anon_vma. */
+struct anon_vma_chain {
+	struct vm_area_struct *vma;
+	struct anon_vma *anon_vma;
+	struct list_head same_vma; /* in vma->anon_vma_chain */
+	struct interval_node node; /* in anon_vma->rb_root: [vm_pgoff, last page offset] */
+};
+
+/* ---- address spaces -------------------------------------------------------------------------- */
+
+enum mm_counter { MM_ANONPAGES, MM_SWAPENTS, NR_MM_COUNTERS };
+
+struct mm_struct {
+	struct world_as as; /* first: the world knows it */
+	struct machine *machine;
+	struct rw_semaphore mmap_sem;
+	struct spinlock page_table_lock;   /* upper tables; vma->anon_vma */
+	struct rb_root mm_rb;              /* (M) VMAs by address */
+	struct vm_area_struct *vmacache;   /* (M) the last one found */
+	u32 map_count;                     /* (M) */
+	u32 id;                            /* (c) numbered from 1 */
+	s32 mm_users;                      /* (a) tasks */
+	atomic_long_t rss[NR_MM_COUNTERS]; /* (a) */
+	u64 total_vm;                      /* (M) pages */
+	u64 start_brk;                     /* (c) */
+	u64 brk;                           /* (M) */
+	u64 nr_tables;                     /* (a) page-table pages */
+	u64 swap_readahead_hits;
+	bool tlb_flush_batched;  /* reclaim owes this mm a flush */
+	bool oom_victim;         /* MMF: being killed */
+	bool oom_skip;           /* MMF_OOM_SKIP: nothing more to get */
+	struct list_head mmlist; /* (c) in machine->mms */
+};
+
+/* ---- tasks ------------------------------------------------------------------------------------- */
+
+enum task_flags {
+	PF_EXITING = 1 << 0,
+	PF_KSWAPD = 1 << 1,
+	PF_MEMALLOC = 1 << 2, /* allocate without watermarks, never reclaim */
+	PF_LESS_THROTTLE = 1 << 3,
+	TIF_MEMDIE = 1 << 4, /* OOM victim with access to reserves */
+};
+
+/* Unmaps whose flushes reclaim still owes (tlbflush_unmap_batch, 4.3). */
+struct tlbflush_unmap_batch {
+	u64 cpumask[HW_MAX_CPUS / 64];
+	bool flush_required;
+	bool writable; /* a dirty pte among them: flush before I/O */
+};
+
+struct task {
+	struct world_task w; /* first: world_current() is a struct task */
+	struct machine *machine;
+	struct mm_struct *mm; /* NULL: kernel task */
+	u32 flags;            /* enum task_flags */
+	s32 oom_score_adj;
+	bool killed; /* by the OOM killer or a SIGBUS; system calls return -EINTR */
+	u64 min_flt;
+	u64 maj_flt;
+	struct list_head tasks; /* in machine->tasks */
+	struct wait_queue_head exit_wait;
+	int exit_code;
+	struct tlbflush_unmap_batch tlb_ubc;
+	void (*fn)(struct task *t, void *arg);
+	void *arg;
+	void *owner; /* whoever created it */
+};
+
+static inline struct task *current_task(void)
+{
+	return (struct task *)world_current();
+}
+
+#endif
