@@ -1,7 +1,7 @@
 /*
  * Aim: lib/heap.h.
  * Method: random operations against an array of keys by id, at every size from
- * one id to a few dozen; after each, heap order and positions are checked.
+ * one id to a few dozen; after each, every match of the tournament is checked.
  */
 #include "tests/test.h"
 
@@ -12,21 +12,25 @@
 static void check(const struct keyheap *h, const u64 *model, u32 nr_ids)
 {
 	u64 smallest = KEYHEAP_EMPTY;
+	u64 second = KEYHEAP_EMPTY;
 	u32 n = 0;
 
 	for (u32 id = 0; id < nr_ids; id++) {
 		assert_int_equal(heap_contains(h, id), model[id] != KEYHEAP_EMPTY);
-		if (model[id] == KEYHEAP_EMPTY)
-			continue;
-		n++;
-		smallest = min(smallest, model[id]);
 		assert_int_equal(heap_key_of(h, id), model[id]);
+		second = min(second, max(smallest, model[id]));
+		smallest = min(smallest, model[id]);
+		n += model[id] != KEYHEAP_EMPTY;
 	}
 	assert_int_equal(h->n, n);
 	assert_int_equal(heap_top(h), smallest);
 	assert_int_equal(heap_empty(h), n == 0);
-	for (u32 i = 1; i < n; i++)
-		assert_true(h->key[(i - 1) / 2] < h->key[i]);
+	if (n)
+		assert_int_equal(heap_runner_up(h), second);
+	for (u32 i = 1; i < h->leaves; i++)
+		assert_int_equal(h->tree[i], min(h->tree[2 * i], h->tree[2 * i + 1]));
+	for (u32 id = nr_ids; id < h->leaves; id++)
+		assert_int_equal(h->tree[h->leaves + id], KEYHEAP_EMPTY);
 }
 
 TEST(heaps_match_a_search_for_the_smallest)
@@ -35,12 +39,12 @@ TEST(heaps_match_a_search_for_the_smallest)
 
 	rand_init(&r, test_seed(), 1, 0);
 	for (u32 nr_ids = 1; nr_ids <= MAX_IDS; nr_ids++) {
-		u64 keys[MAX_IDS];
-		u32 pos[MAX_IDS];
+		u64 tree[2 * 64];
 		u64 model[MAX_IDS];
 		struct keyheap h;
 
-		heap_init(&h, keys, pos, nr_ids);
+		assert_true(heap_words(nr_ids) <= ARRAY_SIZE(tree));
+		heap_init(&h, tree, nr_ids);
 		memset(model, 0xff, sizeof(model));
 		for (int step = 0; step < 2000; step++) {
 			u32 id = rand_below(&r, nr_ids);
@@ -92,18 +96,24 @@ TEST(a_key_carries_value_and_id)
 
 TEST(misuse_is_caught)
 {
-	u64 keys[2];
-	u32 pos[2];
+	u64 tree[4];
 	struct keyheap h;
 
-	heap_init(&h, keys, pos, 2);
+	assert_int_equal(heap_words(1), 2);
+	assert_int_equal(heap_words(2), 4);
+	assert_int_equal(heap_words(12), 32);
+	assert_int_equal(heap_words(4096), 8192);
+	heap_init(&h, tree, 2);
 	assert_panics("h->n == 0", heap_pop(&h));
 	assert_panics("h->n == 0", heap_replace_top(&h, heap_key(1, 0)));
-	assert_panics("KEYHEAP_NONE", heap_remove(&h, 1));
-	assert_panics("KEYHEAP_NONE", heap_update(&h, heap_key(1, 1)));
+	assert_panics("key == KEYHEAP_EMPTY", heap_remove(&h, 1));
+	assert_panics("!heap_contains", heap_update(&h, heap_key(1, 1)));
 	heap_push(&h, heap_key(1, 1));
+	heap_push(&h, heap_key(2, 0));
 	assert_panics("heap_contains", heap_push(&h, heap_key(2, 1)));
-	assert_panics("nr_ids", heap_init(&h, keys, pos, 4097));
+	assert_panics("i != j", heap_replace_top(&h, heap_key(3, 0)));
+	assert_panics("nr_ids", heap_init(&h, tree, 4097));
+	assert_panics("nr_ids", heap_init(&h, tree, 0));
 }
 
 TEST_MAIN("heap")
