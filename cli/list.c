@@ -1,0 +1,226 @@
+/*
+ * quire list: what there is to choose from.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "core/knobs.h"
+#include "core/vmstat.h"
+#include "world/cost.h"
+
+/* The first line of a file's opening comment, "-- text", for lists of files. */
+static void first_comment(const char *path, char *buf, size_t n)
+{
+	FILE *f = fopen(path, "r");
+	char line[512];
+
+	buf[0] = '\0';
+	if (!f)
+		return;
+	if (fgets(line, sizeof(line), f) && strncmp(line, "--", 2) == 0) {
+		const char *text = line + strspn(line, "-[= ");
+
+		line[strcspn(line, "\n")] = '\0';
+		snprintf(buf, n, "%s", text);
+	}
+	fclose(f);
+}
+
+static void print_file(const char *name, const char *path, void *arg)
+{
+	char text[256];
+
+	(void)arg;
+	first_comment(path, text, sizeof(text));
+	printf("%-20s %s\n", name, text);
+}
+
+static int list_files(const char *subdir)
+{
+	int n = data_each(subdir, print_file, NULL);
+
+	if (n > 0)
+		return CLI_OK;
+	if (!data_dir())
+		cli_error("cannot find the directory that holds %s/; set QUIRE_DATA to it", subdir);
+	else if (n == 0)
+		cli_error("%s/%s is empty", data_dir(), subdir);
+	else
+		cli_error("%s/%s: %s", data_dir(), subdir, strerror(-n));
+	return CLI_USAGE;
+}
+
+static int list_scenarios(const char *only)
+{
+	(void)only;
+	return list_files("scenarios");
+}
+
+static int list_machines(const char *only)
+{
+	(void)only;
+	return list_files("machines");
+}
+
+/* ---- knobs ------------------------------------------------------------------------------------ */
+
+static void print_knob(const struct knob_info *k)
+{
+	const char *preset;
+
+	printf("%-34s", k->name);
+	for (u32 i = 0; (preset = knob_preset_name(i)); i++) {
+		struct knobs values;
+		char value[64];
+
+		if (knobs_preset(&values, preset))
+			continue;
+		knob_get(&values, k, value, sizeof(value));
+		printf(" %s: %-*s", preset, knob_preset_name(i + 1) ? 15 : 0, value);
+	}
+	printf("\n    ");
+	for (u32 i = 0; i < k->nr_values; i++)
+		printf("%s%s", i ? " | " : "", k->value[i]);
+	if (!k->nr_values)
+		printf("%lu to %lu%s%s", k->min, k->max, *k->unit ? " " : "", k->unit);
+	printf("\n    %s\n    from: %s\n", k->doc, k->origin);
+}
+
+static int list_knobs(const char *only)
+{
+	bool found = false;
+
+	for (u32 i = 0; i < knob_count(); i++) {
+		const struct knob_info *k = knob_at(i);
+
+		if (only && strncmp(k->name, only, strlen(only)) != 0)
+			continue;
+		if (found)
+			putchar('\n');
+		print_knob(k);
+		found = true;
+	}
+	if (!found) {
+		const char *names[512];
+		u32 n = min_t(u32, knob_count(), ARRAY_SIZE(names));
+
+		for (u32 i = 0; i < n; i++)
+			names[i] = knob_at(i)->name;
+		cli_error_near(only, names, n, "no knob begins with \"%s\"", only);
+	}
+	return found ? CLI_OK : CLI_USAGE;
+}
+
+/* ---- costs ------------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *name;
+	u32 ns;
+	const char *source;
+	const char *doc;
+} costs[NR_WORLD_COSTS] = {
+#define X(name, ns, source, doc) {#name, ns, source, doc},
+	WORLD_COSTS(X)
+#undef X
+};
+
+static int list_costs(const char *only)
+{
+	(void)only;
+	printf("%-18s %5s  %s\n", "cost", "ns", "of what; source of the default");
+	for (u32 i = 0; i < NR_WORLD_COSTS; i++) {
+		char name[32];
+		size_t n = 0;
+
+		for (; costs[i].name[n] && n < sizeof(name) - 1; n++)
+			name[n] = (char)tolower((unsigned char)costs[i].name[n]);
+		name[n] = '\0';
+		printf("%-18s %5u  %s\n%25s  %s\n", name, costs[i].ns, costs[i].doc, "",
+		       costs[i].source);
+	}
+	return CLI_OK;
+}
+
+/* ---- counters ----------------------------------------------------------------------------------- */
+
+static int list_counters(const char *only)
+{
+	static const char *const where[NR_VM_ITEMS] = {
+#define X(name, text, where) #where,
+		VM_ITEMS(X)
+#undef X
+	};
+
+	(void)only;
+	for (u32 i = 0; i < NR_VM_ITEMS; i++)
+		printf("%-34s amount, kept per %s\n", vm_item_name[i],
+		       strcmp(where[i], "ZONE") == 0 ? "zone" : "node (per zone before 4.8)");
+	for (u32 i = 0; i < NR_VM_EVENTS; i++)
+		printf("%-34s event\n", vm_event_name[i]);
+	return CLI_OK;
+}
+
+/* ---- the verb ------------------------------------------------------------------------------------ */
+
+static const struct topic {
+	const char *name;
+	const char *summary;
+	int (*print)(const char *only);
+} topics[] = {
+	{"scenarios", "the workloads that come with Quire", list_scenarios},
+	{"machines", "machine profiles, for --machine", list_machines},
+	{"knobs", "what can be chosen about the memory manager: values, defaults, origin",
+         list_knobs},
+	{"costs", "charged operations: what each takes and where the number comes from",
+         list_costs},
+	{"counters", "counters, under their /proc/vmstat names", list_counters},
+};
+
+static void print_help(FILE *f)
+{
+	fprintf(f, "usage: quire list TOPIC\n\n");
+	for (size_t i = 0; i < ARRAY_SIZE(topics); i++)
+		fprintf(f, "  %-10s  %s\n", topics[i].name, topics[i].summary);
+	fprintf(f, "\n"
+	           "examples:\n"
+	           "  quire list scenarios\n"
+	           "  quire list knobs madvise.      only those that begin so\n");
+}
+
+int verb_list(int argc, char **argv)
+{
+	static const struct option_spec spec[] = {{"help", 'h', NULL, "this text"}};
+	struct options o = {
+		.verb = "quire list", .spec = spec, .nr_specs = 1, .argc = argc, .argv = argv};
+	const char *word[2] = {NULL, NULL};
+	const char *names[ARRAY_SIZE(topics)];
+	int nr_words = 0;
+	int opt;
+
+	while ((opt = options_next(&o)) != OPTION_END) {
+		if (opt == OPTION_WRONG)
+			return CLI_USAGE;
+		if (opt == 0) {
+			print_help(stdout);
+			return CLI_OK;
+		}
+		if (nr_words == 2 || (nr_words == 1 && strcmp(word[0], "knobs") != 0)) {
+			cli_error("quire list does not know what to do with \"%s\"", o.value);
+			return CLI_USAGE;
+		}
+		word[nr_words++] = o.value;
+	}
+	if (!nr_words) {
+		print_help(stdout);
+		return CLI_OK;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(topics); i++) {
+		names[i] = topics[i].name;
+		if (strcmp(word[0], topics[i].name) == 0)
+			return topics[i].print(word[1]);
+	}
+	cli_error_near(word[0], names, ARRAY_SIZE(topics), "quire list knows no \"%s\"", word[0]);
+	return CLI_USAGE;
+}
