@@ -10,8 +10,7 @@
 #include <stdio.h>
 
 #include "lib/types.h"
-
-#define QUIRE_VERSION "0.1"
+#include "report/version.h"
 
 enum cli_exit {
 	CLI_OK = 0,

@@ -1,0 +1,40 @@
+/*
+ * A growing buffer of numbers and strings, and its bounds-checked reader: what travels over a pipe
+ * from a repetition to the process that started it. Both ends are the same program, so there is no
+ * version and no byte order; but a child may die in the middle, so nothing is taken on trust.
+ */
+#ifndef REPORT_BYTES_H
+#define REPORT_BYTES_H
+
+#include "lib/types.h"
+
+struct bytes {
+	char *data;
+	size_t len;
+	size_t room;
+};
+
+struct bytes_reader {
+	const char *at;
+	const char *end;
+	bool bad; /* read past the end; every later read gives 0 or "" */
+};
+
+void bytes_add(struct bytes *b, const void *data, size_t len);
+void bytes_u64(struct bytes *b, u64 v);
+void bytes_text(struct bytes *b, const char *text);
+void bytes_free(struct bytes *b);
+
+u64 bytes_get_u64(struct bytes_reader *r);
+
+/* A copy, for free(). Never NULL. */
+char *bytes_get_text(struct bytes_reader *r);
+
+/* A number of things that take at least @min_size bytes each, so that a bad one cannot be huge. */
+u32 bytes_get_count(struct bytes_reader *r, size_t min_size);
+
+/* Memory for reports: never NULL, zeroed; ends the program if the host has none. */
+void *report_alloc(size_t n, size_t size);
+char *report_strdup(const char *text);
+
+#endif

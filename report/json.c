@@ -1,0 +1,262 @@
+/*
+ * Results as JSON. See json.h.
+ */
+#include "report/json.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lib/bug.h"
+#include "report/save.h"
+#include "report/version.h"
+
+/* jansson only fails for want of memory, and then nothing it made is worth writing. */
+static json_t *made(json_t *j)
+{
+	if (!j)
+		panic("out of host memory for JSON");
+	return j;
+}
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+	if (json_object_set_new(object, key, made(value)))
+		panic("out of host memory for JSON");
+}
+
+static void append(json_t *array, json_t *value)
+{
+	if (json_array_append_new(array, made(value)))
+		panic("out of host memory for JSON");
+}
+
+/* Text may come from a user's file; what is not UTF-8 is shown as such. */
+static json_t *text(const char *s)
+{
+	json_t *j = json_string(s);
+
+	return j ? j : json_string("(not UTF-8)");
+}
+
+static json_t *number(u64 v)
+{
+	return json_integer((json_int_t)v);
+}
+
+json_t *json_double(double v)
+{
+	return made(isfinite(v) ? json_real(v) : json_null());
+}
+
+json_t *json_document(const char *kind)
+{
+	json_t *j = made(json_object());
+
+	set(j, "schema", number(JSON_SCHEMA));
+	set(j, "kind", text(kind));
+	set(j, "quire", text(QUIRE_VERSION));
+	return j;
+}
+
+json_t *json_seeds(const struct results *r)
+{
+	json_t *j = made(json_array());
+
+	for (u32 i = 0; i < r->nr_seeds; i++)
+		append(j, number(r->seed[i]));
+	return j;
+}
+
+json_t *json_summary(const struct summary *s)
+{
+	json_t *j = made(json_object());
+
+	set(j, "n", number(s->n));
+	set(j, "mean", json_double(s->mean));
+	set(j, "std", json_double(s->std));
+	set(j, "min", json_double(s->min));
+	set(j, "max", json_double(s->max));
+	set(j, "median", json_double(s->median));
+	return j;
+}
+
+/* ---- one run ------------------------------------------------------------------------------------ */
+
+static json_t *counters_of(const struct run_record *r)
+{
+	json_t *j = made(json_object());
+
+	for (u32 i = 0; i < r->nr_counters; i++)
+		set(j, r->counter[i].name, json_integer(r->counter[i].value));
+	return j;
+}
+
+static json_t *spans_of(const struct run_record *r)
+{
+	json_t *j = made(json_array());
+
+	for (u32 i = 0; i < r->nr_spans; i++)
+		append(j,
+		       json_pack("{s:s, s:I, s:I}", "path", r->span[i].path, "ns",
+		                 (json_int_t)r->span[i].ns, "count", (json_int_t)r->span[i].count));
+	return j;
+}
+
+static json_t *locks_of(const struct run_record *r)
+{
+	json_t *j = made(json_object());
+
+	for (u32 i = 0; i < r->nr_locks; i++) {
+		const struct record_lock *l = &r->lock[i];
+		json_t *o = made(json_object());
+
+		set(o, "acquisitions", number(l->acquisitions));
+		set(o, "contentions", number(l->contentions));
+		set(o, "wait_ns", number(l->wait_ns));
+		set(o, "wait_ns_max", number(l->wait_ns_max));
+		set(o, "hold_ns", number(l->hold_ns));
+		set(o, "hold_ns_max", number(l->hold_ns_max));
+		set(j, l->name, o);
+	}
+	return j;
+}
+
+static json_t *latencies_of(const struct run_record *r)
+{
+	json_t *j = made(json_object());
+
+	for (u32 i = 0; i < r->nr_latencies; i++) {
+		const struct record_latency *l = &r->latency[i];
+		json_t *o = made(json_object());
+
+		set(o, "count", number(l->count));
+		set(o, "mean_ns", number(l->mean_ns));
+		set(o, "p50_ns", number(l->p50_ns));
+		set(o, "p90_ns", number(l->p90_ns));
+		set(o, "p99_ns", number(l->p99_ns));
+		set(o, "p99.9_ns", number(l->p999_ns));
+		set(o, "max_ns", number(l->max_ns));
+		set(j, l->name, o);
+	}
+	return j;
+}
+
+static json_t *costs_of(const struct run_record *r)
+{
+	json_t *j = made(json_object());
+
+	for (u32 i = 0; i < r->nr_costs; i++)
+		set(j, r->cost[i].name, number(r->cost[i].count));
+	return j;
+}
+
+static json_t *notes_of(const struct run_record *r)
+{
+	json_t *j = made(json_array());
+
+	for (const char *p = r->notes; *p;) {
+		size_t len = strcspn(p, "\n");
+		json_t *line = json_stringn(p, len);
+
+		if (len)
+			append(j, line ? line : json_string("(not UTF-8)"));
+		else
+			json_decref(line);
+		p += len + (p[len] == '\n');
+	}
+	return j;
+}
+
+static json_t *run_of(const struct run_record *r)
+{
+	json_t *j = made(json_object());
+
+	set(j, "seed", number(r->seed));
+	set(j, "status", json_integer(r->status));
+	set(j, "error", text(r->error));
+	set(j, "elapsed_ns", number(r->elapsed_ns));
+	set(j, "user_ns", number(r->user_ns));
+	set(j, "sys_ns", number(r->sys_ns));
+	set(j, "tasks", number(r->nr_tasks));
+	set(j, "oom_kills", number(r->nr_oom_kills));
+	set(j, "failed_tasks", number(r->nr_failed));
+	set(j, "counters", counters_of(r));
+	set(j, "spans", spans_of(r));
+	set(j, "locks", locks_of(r));
+	set(j, "latencies", latencies_of(r));
+	set(j, "charged", costs_of(r));
+	set(j, "notes", notes_of(r));
+	return j;
+}
+
+/* ---- columns ------------------------------------------------------------------------------------ */
+
+static json_t *config_of(const struct config *c)
+{
+	json_t *j = made(json_object());
+
+	for (u32 i = 0; i < c->nr; i++) {
+		json_t *entry = made(json_object());
+
+		set(entry, "value", text(c->entry[i].value));
+		set(entry, "origin", text(c->entry[i].origin));
+		set(j, c->entry[i].name, entry);
+	}
+	return j;
+}
+
+static json_t *column_of(const struct results *r, const struct result_column *c)
+{
+	static const char *const metric[] = {"elapsed", "user", "sys"};
+	json_t *j = made(json_object());
+	json_t *runs = made(json_array());
+	json_t *summary = made(json_object());
+
+	set(j, "variant", text(c->variant));
+	set(j, "point", text(c->point));
+	set(j, "target", text(c->target));
+	set(j, "machine", text(c->record[0].machine));
+	set(j, "kernel", text(c->record[0].kernel));
+	set(j, "cpus", number(c->record[0].nr_cpus));
+	set(j, "config", config_of(&c->config));
+	for (size_t i = 0; i < ARRAY_SIZE(metric); i++) {
+		struct summary s;
+
+		column_summary(r, c, metric[i], &s);
+		set(summary, metric[i], json_summary(&s));
+	}
+	set(j, "summary", summary);
+	for (u32 i = 0; i < r->nr_seeds; i++)
+		append(runs, run_of(&c->record[i]));
+	set(j, "runs", runs);
+	return j;
+}
+
+json_t *json_columns(const struct results *r)
+{
+	json_t *j = made(json_array());
+
+	for (u32 i = 0; i < r->nr_columns; i++)
+		append(j, column_of(r, &r->column[i]));
+	return j;
+}
+
+void json_print(FILE *f, json_t *root)
+{
+	/* Twelve digits: more than any result has, and the same from every compiler. */
+	json_dumpf(root, f, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+	fputc('\n', f);
+	json_decref(root);
+}
+
+void save_json(FILE *f, const void *results)
+{
+	const struct results *r = results;
+	json_t *j = json_document("run");
+
+	set(j, "scenario", text(r->scenario));
+	set(j, "title", text(r->title));
+	set(j, "seeds", json_seeds(r));
+	set(j, "columns", json_columns(r));
+	json_print(f, j);
+}

@@ -1,0 +1,308 @@
+/*
+ * Everything one run yields. See record.h.
+ */
+#include "report/record.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "world/hw.h"
+#include "world/ledger.h"
+
+static const char *const cost_name[NR_WORLD_COSTS] = {
+#define X(name, ns, source, doc) #name,
+	WORLD_COSTS(X)
+#undef X
+};
+
+/* ---- filling ------------------------------------------------------------------------------------ */
+
+static void fill_identity(struct run_record *r, const struct target_request *req,
+                          const char *target)
+{
+	*r = (struct run_record){.seed = req->seed};
+	r->target = report_strdup(target);
+	r->variant = report_strdup(req->variant ? req->variant : "");
+	r->machine = report_strdup(req->hw ? req->hw->name : "");
+	r->kernel = report_strdup(req->kernel ? req->kernel : "");
+	r->nr_cpus = req->hw ? req->hw->nr_cpus : 0;
+}
+
+static void fill_spans(struct run_record *r, const struct ledger *l)
+{
+	char path[1024];
+
+	r->span = report_alloc(l->nr_nodes, sizeof(*r->span));
+	for (u32 i = 1; i < l->nr_nodes; i++) {
+		ledger_path(l, (u16)i, path, sizeof(path));
+		r->span[r->nr_spans++] = (struct record_span){
+			.path = report_strdup(path),
+			.ns = l->node[i].ns,
+			.count = l->node[i].count,
+		};
+	}
+}
+
+static void fill_locks(struct run_record *r, const struct ledger *l)
+{
+	r->lock = report_alloc(NR_LEDGER_LOCKS, sizeof(*r->lock));
+	for (u32 i = 0; i < NR_LEDGER_LOCKS; i++) {
+		const struct ledger_lock_stat *s = &l->lock[i];
+
+		if (!s->acquisitions)
+			continue;
+		r->lock[r->nr_locks++] = (struct record_lock){
+			.name = report_strdup(ledger_lock_name[i]),
+			.acquisitions = s->acquisitions,
+			.contentions = s->contentions,
+			.wait_ns = s->wait_ns,
+			.wait_ns_max = s->wait_ns_max,
+			.hold_ns = s->hold_ns,
+			.hold_ns_max = s->hold_ns_max,
+		};
+	}
+}
+
+static void fill_latencies(struct run_record *r, const struct ledger *l)
+{
+	r->latency = report_alloc(NR_LEDGER_HISTS, sizeof(*r->latency));
+	for (u32 i = 0; i < NR_LEDGER_HISTS; i++) {
+		const struct hist *h = &l->hist[i];
+
+		if (!h->count)
+			continue;
+		r->latency[r->nr_latencies++] = (struct record_latency){
+			.name = report_strdup(ledger_hist_name[i]),
+			.count = h->count,
+			.mean_ns = hist_mean(h),
+			.p50_ns = hist_percentile(h, 5000),
+			.p90_ns = hist_percentile(h, 9000),
+			.p99_ns = hist_percentile(h, 9900),
+			.p999_ns = hist_percentile(h, 9990),
+			.max_ns = hist_max(h),
+		};
+	}
+}
+
+static void fill_costs(struct run_record *r, const struct ledger *l)
+{
+	r->cost = report_alloc(NR_WORLD_COSTS, sizeof(*r->cost));
+	for (u32 i = 0; i < NR_WORLD_COSTS; i++) {
+		struct record_cost *c = &r->cost[r->nr_costs];
+
+		if (!l->cost_count[i])
+			continue;
+		*c = (struct record_cost){report_strdup(cost_name[i]), l->cost_count[i]};
+		for (char *p = c->name; *p; p++)
+			*p = (char)tolower((unsigned char)*p);
+		r->nr_costs++;
+	}
+}
+
+void record_fill(struct run_record *r, const struct target_request *req, const char *target,
+                 const struct target_result *res, s32 status, const struct ledger *ledger)
+{
+	fill_identity(r, req, target);
+	r->nr_tasks = res->nr_tasks;
+	r->nr_oom_kills = res->nr_oom_kills;
+	r->nr_failed = res->nr_failed;
+	r->elapsed_ns = res->elapsed_ns;
+	r->user_ns = res->user_ns;
+	r->sys_ns = res->sys_ns;
+	r->status = status;
+	r->error = report_strdup(res->error);
+	r->notes = report_strdup(res->notes);
+	r->nr_counters = res->nr_counters;
+	r->counter = report_alloc(res->nr_counters, sizeof(*r->counter));
+	for (u32 i = 0; i < res->nr_counters; i++)
+		r->counter[i] = (struct record_counter){report_strdup(res->counter[i].name),
+		                                        res->counter[i].value};
+	if (!ledger)
+		return;
+	fill_spans(r, ledger);
+	fill_locks(r, ledger);
+	fill_latencies(r, ledger);
+	fill_costs(r, ledger);
+}
+
+void record_broken(struct run_record *r, const struct target_request *req, const char *target,
+                   s32 status, const char *err)
+{
+	fill_identity(r, req, target);
+	r->status = status;
+	r->error = report_strdup(err);
+	r->notes = report_strdup("");
+}
+
+void record_free(struct run_record *r)
+{
+	for (u32 i = 0; i < r->nr_counters; i++)
+		free(r->counter[i].name);
+	for (u32 i = 0; i < r->nr_spans; i++)
+		free(r->span[i].path);
+	for (u32 i = 0; i < r->nr_locks; i++)
+		free(r->lock[i].name);
+	for (u32 i = 0; i < r->nr_latencies; i++)
+		free(r->latency[i].name);
+	for (u32 i = 0; i < r->nr_costs; i++)
+		free(r->cost[i].name);
+	free(r->counter);
+	free(r->span);
+	free(r->lock);
+	free(r->latency);
+	free(r->cost);
+	free(r->target);
+	free(r->variant);
+	free(r->machine);
+	free(r->kernel);
+	free(r->error);
+	free(r->notes);
+	*r = (struct run_record){0};
+}
+
+/* ---- bytes -------------------------------------------------------------------------------------- */
+
+/*
+ * One description serves both directions, so that they cannot differ: writer and reader each
+ * define what TEXT and NUMBER do with a field.
+ */
+#define RECORD_HEAD(TEXT, NUMBER)                                                                  \
+	TEXT(target)                                                                               \
+	TEXT(variant)                                                                              \
+	TEXT(machine)                                                                              \
+	TEXT(kernel)                                                                               \
+	NUMBER(seed)                                                                               \
+	NUMBER(nr_cpus)                                                                            \
+	NUMBER(nr_tasks)                                                                           \
+	NUMBER(nr_oom_kills)                                                                       \
+	NUMBER(nr_failed)                                                                          \
+	NUMBER(elapsed_ns)                                                                         \
+	NUMBER(user_ns)                                                                            \
+	NUMBER(sys_ns)                                                                             \
+	NUMBER(status)                                                                             \
+	TEXT(error)                                                                                \
+	TEXT(notes)
+
+/* LIST(field, number of, element's texts and numbers) */
+#define RECORD_LISTS(LIST, TEXT, NUMBER)                                                           \
+	LIST(counter, nr_counters, TEXT(name) NUMBER(value))                                       \
+	LIST(span, nr_spans, TEXT(path) NUMBER(ns) NUMBER(count))                                  \
+	LIST(lock, nr_locks,                                                                       \
+	     TEXT(name) NUMBER(acquisitions) NUMBER(contentions) NUMBER(wait_ns)                   \
+	             NUMBER(wait_ns_max) NUMBER(hold_ns) NUMBER(hold_ns_max))                      \
+	LIST(latency, nr_latencies,                                                                \
+	     TEXT(name) NUMBER(count) NUMBER(mean_ns) NUMBER(p50_ns) NUMBER(p90_ns) NUMBER(p99_ns) \
+	             NUMBER(p999_ns) NUMBER(max_ns))                                               \
+	LIST(cost, nr_costs, TEXT(name) NUMBER(count))
+
+void record_write(const struct run_record *r, struct bytes *out)
+{
+#define TEXT(field) bytes_text(out, e->field);
+#define NUMBER(field) bytes_u64(out, (u64)e->field);
+#define LIST(field, nr, parts)                                                                     \
+	bytes_u64(out, r->nr);                                                                     \
+	for (u32 i = 0; i < r->nr; i++) {                                                          \
+		__auto_type e = &r->field[i];                                                      \
+		parts                                                                              \
+	}
+	const struct run_record *e = r;
+
+	RECORD_HEAD(TEXT, NUMBER)
+	RECORD_LISTS(LIST, TEXT, NUMBER)
+#undef TEXT
+#undef NUMBER
+#undef LIST
+}
+
+int record_read(struct run_record *r, struct bytes_reader *in)
+{
+#define TEXT(name) e->name = bytes_get_text(in);
+#define NUMBER(name) e->name = (__typeof__(e->name))bytes_get_u64(in);
+/* No element is smaller than the length of its text. */
+#define LIST(field, nr, parts)                                                                     \
+	r->nr = bytes_get_count(in, sizeof(u64));                                                  \
+	r->field = report_alloc(r->nr, sizeof(*r->field));                                         \
+	for (u32 i = 0; i < r->nr; i++) {                                                          \
+		__auto_type e = &r->field[i];                                                      \
+		parts                                                                              \
+	}
+	struct run_record *e = r;
+
+	*r = (struct run_record){0};
+	RECORD_HEAD(TEXT, NUMBER)
+	RECORD_LISTS(LIST, TEXT, NUMBER)
+#undef TEXT
+#undef NUMBER
+#undef LIST
+	if (!in->bad)
+		return 0;
+	record_free(r);
+	return -EINVAL;
+}
+
+/* ---- looking up --------------------------------------------------------------------------------- */
+
+static const struct record_counter *find_counter(const struct run_record *r, const char *name)
+{
+	for (u32 i = 0; i < r->nr_counters; i++)
+		if (strcmp(r->counter[i].name, name) == 0)
+			return &r->counter[i];
+	return NULL;
+}
+
+s64 record_counter(const struct run_record *r, const char *name)
+{
+	const struct record_counter *c = find_counter(r, name);
+
+	return c ? c->value : 0;
+}
+
+bool record_has_counter(const struct run_record *r, const char *name)
+{
+	return find_counter(r, name) != NULL;
+}
+
+/* Whether @name is @metric with a zone's name behind it. */
+static bool is_zone_part(const char *name, const char *metric)
+{
+	static const char *const zone[] = {"_dma",     "_dma32", "_normal",
+	                                   "_movable", "_high",  "_device"};
+	size_t n = strlen(metric);
+
+	if (strncmp(name, metric, n) != 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(zone); i++)
+		if (strcmp(name + n, zone[i]) == 0)
+			return true;
+	return false;
+}
+
+bool record_metric(const struct run_record *r, const char *metric, double *value)
+{
+	const struct record_counter *c = find_counter(r, metric);
+	bool found = false;
+
+	if (strcmp(metric, "elapsed") == 0)
+		*value = (double)r->elapsed_ns / 1e9;
+	else if (strcmp(metric, "user") == 0)
+		*value = (double)r->user_ns / 1e9;
+	else if (strcmp(metric, "sys") == 0)
+		*value = (double)r->sys_ns / 1e9;
+	else if (strcmp(metric, "oom_kills") == 0)
+		*value = r->nr_oom_kills;
+	else if (c)
+		*value = (double)c->value;
+	else {
+		*value = 0;
+		for (u32 i = 0; i < r->nr_counters; i++) {
+			if (!is_zone_part(r->counter[i].name, metric))
+				continue;
+			*value += (double)r->counter[i].value;
+			found = true;
+		}
+		return found;
+	}
+	return true;
+}

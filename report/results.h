@@ -1,0 +1,65 @@
+/*
+ * What a command ran: columns, each a variant under one setting of the varied knobs on one target,
+ * with one record per seed. The i-th records of all columns have the same seed, so they are pairs.
+ */
+#ifndef REPORT_RESULTS_H
+#define REPORT_RESULTS_H
+
+#include "report/config.h"
+#include "report/record.h"
+#include "report/stats.h"
+
+struct result_column {
+	char *variant; /* "" if the scenario has none */
+	char *point;   /* the varied settings: "vm.swappiness=10 ram=3G"; "" if nothing is varied */
+	char *target;  /* "sim", "host" */
+	struct run_record *record; /* [results.nr_seeds] */
+	struct config config;      /* every effective value and where it came from */
+};
+
+struct results {
+	char *scenario; /* path */
+	char *title;    /* one line on what it is; "" */
+	u32 nr_seeds;
+	u64 *seed;
+	u32 nr_columns;
+	struct result_column *column;
+};
+
+void results_free(struct results *r);
+
+/* A broken run's record has a status; the others count. */
+bool column_all_ran(const struct results *r, const struct result_column *c);
+
+/*
+ * The values of @metric in @c, of the seeds that ran, to @v[nr_seeds]; returns how many there are.
+ * A metric that a record does not have counts as 0: it is a counter that other kernels have.
+ */
+u32 column_values(const struct results *r, const struct result_column *c, const char *metric,
+                  double *v);
+
+void column_summary(const struct results *r, const struct result_column *c, const char *metric,
+                    struct summary *s);
+
+/* Compares @c with @base over the seeds with which both ran. */
+void column_compare(const struct results *r, const struct result_column *base,
+                    const struct result_column *c, const char *metric, struct comparison *out);
+
+/*
+ * One record that stands for the column: counters, spans, locks and costs averaged over the seeds
+ * that ran; percentiles averaged and maxima taken; notes of the first. False if none ran.
+ * For record_free().
+ */
+bool column_mean(const struct results *r, const struct result_column *c, struct run_record *mean);
+
+/* The first column with this variant, point and target (NULL: any), or NULL. */
+const struct result_column *results_find(const struct results *r, const char *variant,
+                                         const char *point, const char *target);
+
+/* What heads a column: "lazy", "10", "lazy 10" ... short, but different where columns differ. */
+void column_label(const struct results *r, const struct result_column *c, char *buf, size_t n);
+
+/* Time of all CPUs that a record's ledger calls idle, and all others. */
+void record_cpu_time(const struct run_record *r, u64 *busy_ns, u64 *idle_ns);
+
+#endif

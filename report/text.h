@@ -1,0 +1,59 @@
+/*
+ * Results as text that can be pasted into a mail.
+ *
+ * A group is what stands beside each other in one table: columns of the same results, the baseline
+ * first. text_run() prints everything about a command's results and is made of the others.
+ */
+#ifndef REPORT_TEXT_H
+#define REPORT_TEXT_H
+
+#include <stdio.h>
+
+#include "report/results.h"
+
+#define TEXT_GROUP_MAX 32
+
+struct text_group {
+	const struct results *r;
+	u32 nr;
+	const struct result_column *column[TEXT_GROUP_MAX];
+};
+
+/* The whole report of `quire run`. */
+void text_run(FILE *f, const struct results *r);
+
+/* "6.78user 234.09system 0:48.89elapsed" per column, means if there are several seeds. */
+void text_times(FILE *f, const struct text_group *g);
+
+/* records, avg, std, max and min of @metric (in s). */
+void text_records(FILE *f, const struct text_group *g, const char *metric);
+
+/* Ratios of elapsed, sys and user to the baseline with confidence intervals and p. */
+void text_ratios(FILE *f, const struct text_group *g);
+
+/* Events that happened in any column, with their change against the baseline; then amounts. */
+void text_counters(FILE *f, const struct text_group *g);
+
+/* The spans that took most of the CPUs' time. Columns without a ledger are left out. */
+void text_spans(FILE *f, const struct text_group *g, u32 nr_rows);
+
+void text_locks(FILE *f, const struct text_group *g, u32 nr_rows);
+void text_latencies(FILE *f, const struct text_group *g);
+
+/* Broken runs, killed and failed tasks, the targets' notes. */
+void text_notes(FILE *f, const struct text_group *g);
+
+/* What a reader must know about the statistics of @nr_pairs repetitions. One or two lines. */
+void text_statistics_note(FILE *f, u32 nr_pairs, bool simulated);
+
+/* Times against what is varied: one row per point, one pair of columns per variant. */
+void text_sweep(FILE *f, const struct results *r, const char *target);
+
+/* The same variant on two targets: both values and the error of the first. */
+void text_sides(FILE *f, const struct results *r, const struct result_column *sim,
+                const struct result_column *host);
+
+/* Seconds with digits that fit their size: "0.00123", "1.234", "48.89". */
+char *text_seconds(char *buf, double s);
+
+#endif

@@ -1,0 +1,368 @@
+/*
+ * Tables that put variants beside their baseline, in the manner of mmtests.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/format.h"
+#include "report/grid.h"
+#include "report/text.h"
+
+char *text_seconds(char *buf, double s)
+{
+	snprintf(buf, FORMAT_MAX, "%.*f", s < 0.01 ? 6 : s < 1 ? 4 : s < 10 ? 3 : 2, s);
+	return buf;
+}
+
+static void head_cells(struct grid *grid, const struct text_group *g, const char *corner)
+{
+	grid_cell(grid, "%s", corner);
+	for (u32 i = 0; i < g->nr; i++) {
+		char label[128];
+
+		column_label(g->r, g->column[i], label, sizeof(label));
+		grid_cell(grid, "%s", label);
+	}
+}
+
+static void start_grid(struct grid *grid, const struct text_group *g)
+{
+	grid_init(grid, "l");
+	for (u32 i = 0; i < g->nr; i++)
+		grid_column(grid, 'r');
+}
+
+void text_times(FILE *f, const struct text_group *g)
+{
+	struct grid grid;
+
+	grid_init(&grid, g->nr > 1 ? "ll" : "l");
+	for (u32 i = 0; i < g->nr; i++) {
+		struct run_record mean;
+		char line[FORMAT_MAX];
+		char label[128];
+
+		if (g->nr > 1) {
+			column_label(g->r, g->column[i], label, sizeof(label));
+			grid_cell(&grid, "%s", label);
+		}
+		if (!column_mean(g->r, g->column[i], &mean)) {
+			grid_cell(&grid, "broken off");
+			continue;
+		}
+		grid_cell(&grid, "%s",
+		          format_time_line(line, mean.user_ns, mean.sys_ns, mean.elapsed_ns));
+		record_free(&mean);
+	}
+	grid_print(&grid, f, 2, GRID_WIDTH, g->nr > 1);
+	grid_free(&grid);
+}
+
+void text_records(FILE *f, const struct text_group *g, const char *metric)
+{
+	static const char *const row[] = {"records", "avg", "std", "max", "min"};
+	struct summary s[TEXT_GROUP_MAX];
+	struct grid grid;
+
+	for (u32 i = 0; i < g->nr; i++)
+		column_summary(g->r, g->column[i], metric, &s[i]);
+	start_grid(&grid, g);
+	head_cells(&grid, g, metric);
+	for (size_t k = 0; k < ARRAY_SIZE(row); k++) {
+		grid_cell(&grid, "  %s", row[k]);
+		for (u32 i = 0; i < g->nr; i++) {
+			const double value[] = {s[i].n, s[i].mean, s[i].std, s[i].max, s[i].min};
+			char text[FORMAT_MAX];
+
+			if (k == 0)
+				grid_cell(&grid, "%u", s[i].n);
+			else if (k == 2)
+				grid_cell(&grid, "%s(%.2f%%)", text_seconds(text, value[k]),
+				          summary_std_percent(&s[i]));
+			else
+				grid_cell(&grid, "%s", text_seconds(text, value[k]));
+		}
+	}
+	grid_print(&grid, f, 2, GRID_WIDTH, 1);
+	grid_free(&grid);
+}
+
+/* Of one pair there is neither an interval nor a p. */
+static void interval_cells(struct grid *grid, const struct comparison *c)
+{
+	if (c->n < 2) {
+		grid_cell(grid, "-");
+		grid_cell(grid, "-");
+		return;
+	}
+	grid_cell(grid, "[%.3f, %.3f]", c->ratio_lo, c->ratio_hi);
+	grid_cell(grid, "%.4f", c->p);
+}
+
+void text_ratios(FILE *f, const struct text_group *g)
+{
+	static const char *const metric[] = {"elapsed", "sys", "user"};
+	char base[128];
+	struct grid grid;
+
+	if (g->nr < 2)
+		return;
+	column_label(g->r, g->column[0], base, sizeof(base));
+	grid_init(&grid, "llrrrr");
+	grid_cell(&grid, "ratio to %s", base);
+	grid_cell(&grid, "%s", "");
+	grid_cell(&grid, "ratio");
+	grid_cell(&grid, "95%% interval");
+	grid_cell(&grid, "p");
+	grid_cell(&grid, "change");
+	for (size_t k = 0; k < ARRAY_SIZE(metric); k++) {
+		for (u32 i = 1; i < g->nr; i++) {
+			struct comparison c;
+			char label[128];
+			char change[FORMAT_MAX];
+
+			column_label(g->r, g->column[i], label, sizeof(label));
+			column_compare(g->r, g->column[0], g->column[i], metric[k], &c);
+			grid_cell(&grid, "  %s", metric[k]);
+			grid_cell(&grid, "%s", label);
+			if (c.base == 0) {
+				for (int blank = 0; blank < 3; blank++)
+					grid_cell(&grid, "%s", "");
+			} else {
+				grid_cell(&grid, "%.3f", c.ratio);
+				interval_cells(&grid, &c);
+			}
+			grid_cell(&grid, "%s", format_comparison(change, &c));
+		}
+	}
+	grid_print(&grid, f, 2, GRID_WIDTH, 2);
+	grid_free(&grid);
+}
+
+/* ---- counters ----------------------------------------------------------------------------------- */
+
+/* Amounts have a value at any time; all others count what happened. */
+static bool is_amount(const char *name)
+{
+	static const char *const events[] = {"nr_vmscan_write",      "nr_vmscan_immediate_reclaim",
+	                                     "nr_dirtied",           "nr_written",
+	                                     "nr_foll_pin_acquired", "nr_foll_pin_released",
+	                                     "nr_throttled_written"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+		if (strcmp(name, events[i]) == 0)
+			return false;
+	return strncmp(name, "nr_", 3) == 0 || strcmp(name, "workingset_nodes") == 0;
+}
+
+static bool moved(const struct text_group *g, const char *name)
+{
+	for (u32 i = 0; i < g->nr; i++)
+		for (u32 k = 0; k < g->r->nr_seeds; k++)
+			if (record_counter(&g->column[i]->record[k], name))
+				return true;
+	return false;
+}
+
+static void counter_cells(struct grid *grid, const struct text_group *g, const char *name)
+{
+	grid_cell(grid, "  %s", name);
+	for (u32 i = 0; i < g->nr; i++) {
+		struct comparison c;
+		char value[FORMAT_MAX];
+		char change[FORMAT_MAX];
+
+		column_compare(g->r, g->column[0], g->column[i], name, &c);
+		format_count(value, c.value);
+		if (i == 0)
+			grid_cell(grid, "%s", value);
+		else
+			grid_cell(grid, "%s (%7s)", value, format_comparison(change, &c));
+	}
+}
+
+/* Of one column there is nothing to compare, so two counters fit on a line. */
+static void print_two_abreast(FILE *f, const struct text_group *g, const char *const *name, u32 n)
+{
+	u32 rows = DIV_ROUND_UP(n, 2);
+	struct grid grid;
+
+	grid_init(&grid, "lrlr");
+	grid.gap = 3;
+	for (u32 i = 0; i < 2 * rows; i++) {
+		u32 k = i / 2 + (i & 1) * rows; /* down, then across */
+		struct summary s;
+		char value[FORMAT_MAX];
+
+		if (k >= n)
+			break;
+		column_summary(g->r, g->column[0], name[k], &s);
+		grid_cell(&grid, "%s", name[k]);
+		grid_cell(&grid, "%s", format_count(value, s.mean));
+	}
+	grid_print(&grid, f, 4, GRID_WIDTH, 0);
+	grid_free(&grid);
+}
+
+static void print_counters(FILE *f, const struct text_group *g, const char *heading, bool amounts)
+{
+	const struct run_record *names = NULL;
+	const char **name;
+	struct grid grid;
+	u32 n = 0;
+
+	/* The list of names: that of the first record that has one. */
+	for (u32 i = 0; i < g->nr && !names; i++)
+		for (u32 k = 0; k < g->r->nr_seeds && !names; k++)
+			if (g->column[i]->record[k].nr_counters)
+				names = &g->column[i]->record[k];
+	if (!names)
+		return;
+	name = report_alloc(names->nr_counters, sizeof(*name));
+	for (u32 i = 0; i < names->nr_counters; i++) {
+		const char *text = names->counter[i].name;
+
+		if (is_amount(text) == amounts && moved(g, text))
+			name[n++] = text;
+	}
+	if (!n)
+		goto out;
+	fputc('\n', f);
+	if (g->nr == 1) {
+		fprintf(f, "  %s\n", heading);
+		print_two_abreast(f, g, name, n);
+		goto out;
+	}
+	start_grid(&grid, g);
+	head_cells(&grid, g, heading);
+	for (u32 i = 0; i < n; i++)
+		counter_cells(&grid, g, name[i]);
+	grid_print(&grid, f, 2, GRID_WIDTH, 2);
+	grid_free(&grid);
+out:
+	free(name);
+}
+
+void text_counters(FILE *f, const struct text_group *g)
+{
+	print_counters(f, g, "counters that moved", false);
+	print_counters(f, g, "amounts at the end (pages)", true);
+}
+
+/* ---- sweeps ------------------------------------------------------------------------------------- */
+
+static bool seen_before(const struct results *r, u32 i, const char *target, bool variants)
+{
+	for (u32 k = 0; k < i; k++) {
+		const struct result_column *a = &r->column[k];
+		const struct result_column *b = &r->column[i];
+
+		if (strcmp(a->target, target) == 0 &&
+		    strcmp(variants ? a->variant : a->point, variants ? b->variant : b->point) == 0)
+			return true;
+	}
+	return false;
+}
+
+void text_sweep(FILE *f, const struct results *r, const char *target)
+{
+	static const char *const metric[] = {"elapsed", "sys"};
+
+	for (size_t k = 0; k < ARRAY_SIZE(metric); k++) {
+		struct grid grid;
+
+		grid_init(&grid, "l");
+		for (u32 i = 0; i < r->nr_columns; i++)
+			if (strcmp(r->column[i].target, target) == 0 &&
+			    !seen_before(r, i, target, true))
+				grid_column(&grid, 'r');
+		grid_cell(&grid, "%s", metric[k]);
+		for (u32 i = 0; i < r->nr_columns; i++)
+			if (strcmp(r->column[i].target, target) == 0 &&
+			    !seen_before(r, i, target, true))
+				grid_cell(&grid, "%s", r->column[i].variant);
+		for (u32 i = 0; i < r->nr_columns; i++) {
+			const struct result_column *base = NULL;
+
+			if (strcmp(r->column[i].target, target) != 0 ||
+			    seen_before(r, i, target, false))
+				continue;
+			grid_cell(&grid, "  %s", r->column[i].point);
+			for (u32 v = 0; v < r->nr_columns; v++) {
+				const struct result_column *c;
+				char text[FORMAT_MAX];
+				struct comparison cmp;
+
+				if (strcmp(r->column[v].target, target) != 0 ||
+				    seen_before(r, v, target, true))
+					continue;
+				c = results_find(r, r->column[v].variant, r->column[i].point,
+				                 target);
+				if (!c) {
+					grid_cell(&grid, "-");
+					continue;
+				}
+				if (!base)
+					base = c;
+				column_compare(r, base, c, metric[k], &cmp);
+				text_seconds(text, cmp.value);
+				if (c == base)
+					grid_cell(&grid, "%s", text);
+				else if (cmp.n > 1)
+					grid_cell(&grid, "%s  %.2f [%.2f, %.2f]", text, cmp.ratio,
+					          cmp.ratio_lo, cmp.ratio_hi);
+				else
+					grid_cell(&grid, "%s  %.2f", text, cmp.ratio);
+			}
+		}
+		fputc('\n', f);
+		grid_print(&grid, f, 2, GRID_WIDTH, 2);
+		grid_free(&grid);
+	}
+}
+
+/* ---- two targets -------------------------------------------------------------------------------- */
+
+void text_sides(FILE *f, const struct results *r, const struct result_column *sim,
+                const struct result_column *host)
+{
+	static const char *const time[] = {"elapsed", "user", "sys"};
+	struct run_record hm;
+	struct grid grid;
+
+	if (!column_mean(r, host, &hm))
+		return;
+	grid_init(&grid, "lrrr");
+	grid_cell(&grid, "%s%s%s", sim->variant, *sim->point ? " " : "", sim->point);
+	grid_cell(&grid, "sim");
+	grid_cell(&grid, "host");
+	grid_cell(&grid, "error");
+	for (u32 i = 0; i < ARRAY_SIZE(time) + hm.nr_counters; i++) {
+		bool is_time = i < ARRAY_SIZE(time);
+		const char *name = is_time ? time[i] : hm.counter[i - ARRAY_SIZE(time)].name;
+		struct summary s;
+		struct summary h;
+		char a[FORMAT_MAX];
+		char b[FORMAT_MAX];
+		char change[FORMAT_MAX];
+
+		column_summary(r, sim, name, &s);
+		column_summary(r, host, name, &h);
+		if (!is_time && (is_amount(name) || (!s.mean && !h.mean)))
+			continue;
+		grid_cell(&grid, "  %s", name);
+		grid_cell(&grid, "%s", is_time ? text_seconds(a, s.mean) : format_count(a, s.mean));
+		grid_cell(&grid, "%s", is_time ? text_seconds(b, h.mean) : format_count(b, h.mean));
+		if (!h.mean)
+			grid_cell(&grid, "only sim");
+		else if (!s.n || !record_has_counter(&sim->record[0], name) ? !is_time : false)
+			grid_cell(&grid, "not modelled");
+		else
+			grid_cell(&grid, "%s", format_change(change, s.mean / h.mean));
+	}
+	fputc('\n', f);
+	grid_print(&grid, f, 2, GRID_WIDTH, 1);
+	grid_free(&grid);
+	record_free(&hm);
+}

@@ -1,0 +1,328 @@
+/*
+ * Where the time went: spans, locks and latencies as tables.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/sort.h"
+#include "report/format.h"
+#include "report/grid.h"
+#include "report/text.h"
+
+/* A span's time in every column of the group. */
+struct span_row {
+	const char *path;
+	u64 ns[TEXT_GROUP_MAX];
+	u64 count; /* of the first column */
+	u64 largest;
+};
+
+static int by_largest(const void *a, const void *b, void *arg)
+{
+	u64 x = ((const struct span_row *)a)->largest;
+	u64 y = ((const struct span_row *)b)->largest;
+
+	(void)arg;
+	return (x < y) - (x > y);
+}
+
+static struct span_row *find_row(struct span_row *row, u32 n, const char *path)
+{
+	for (u32 i = 0; i < n; i++)
+		if (strcmp(row[i].path, path) == 0)
+			return &row[i];
+	return NULL;
+}
+
+/* All paths of all means, the largest first. For free(). */
+static struct span_row *collect_rows(const struct run_record *mean, u32 nr, u32 *nr_rows)
+{
+	struct span_row *row;
+	u32 most = 0;
+	u32 n = 0;
+
+	for (u32 i = 0; i < nr; i++)
+		most += mean[i].nr_spans;
+	row = report_alloc(most, sizeof(*row));
+	for (u32 i = 0; i < nr; i++) {
+		for (u32 k = 0; k < mean[i].nr_spans; k++) {
+			const struct record_span *s = &mean[i].span[k];
+			struct span_row *r = find_row(row, n, s->path);
+
+			if (strcmp(s->path, "idle") == 0)
+				continue; /* has a line of its own */
+			if (!r) {
+				r = &row[n++];
+				r->path = s->path;
+			}
+			r->ns[i] = s->ns;
+			r->largest = max(r->largest, s->ns);
+			if (i == 0)
+				r->count = s->count;
+		}
+	}
+	sort_stable(row, n, sizeof(*row), by_largest, NULL);
+	*nr_rows = n;
+	return row;
+}
+
+/* Paths get long; their ends say more than their beginnings. */
+static void path_cell(struct grid *grid, const char *path, size_t room)
+{
+	size_t len = strlen(path);
+
+	if (len <= room) {
+		grid_cell(grid, "%s", path);
+		return;
+	}
+	path += len - room + 3;
+	path += strcspn(path, "/"); /* from a whole name on */
+	grid_cell(grid, "...%s", path);
+}
+
+/* One column: share, time, how often, how long each. */
+static void print_one(FILE *f, const struct run_record *m, const struct span_row *row, u32 n)
+{
+	u64 busy;
+	u64 idle;
+	struct grid grid;
+	char text[FORMAT_MAX];
+
+	record_cpu_time(m, &busy, &idle);
+	fprintf(f, "\n  where the time went: %u CPUs, %.1f%% busy, %s of CPU time\n", m->nr_cpus,
+	        busy + idle ? 100.0 * (double)busy / (double)(busy + idle) : 0,
+	        format_ns(text, (double)busy));
+	grid_init(&grid, "rrrrl");
+	grid_cell(&grid, "share");
+	grid_cell(&grid, "self");
+	grid_cell(&grid, "count");
+	grid_cell(&grid, "each");
+	grid_cell(&grid, "span");
+	for (u32 i = 0; i < n; i++) {
+		grid_cell(&grid, "%.1f%%", 100.0 * (double)row[i].ns[0] / (double)max(busy, 1UL));
+		grid_cell(&grid, "%s", format_ns(text, (double)row[i].ns[0]));
+		grid_cell(&grid, "%lu", row[i].count);
+		grid_cell(&grid, "%s",
+		          row[i].count
+		                  ? format_ns(text, (double)row[i].ns[0] / (double)row[i].count)
+		                  : "");
+		path_cell(&grid, row[i].path, 58);
+	}
+	grid_print(&grid, f, 4, 200, 5);
+	grid_free(&grid);
+}
+
+/* Several: seconds and share of each. */
+static void print_many(FILE *f, const struct text_group *g, const struct run_record *mean,
+                       const struct span_row *row, u32 n)
+{
+	size_t room = 100 - 4 - min_t(size_t, 60, 18 * g->nr);
+	u64 busy[TEXT_GROUP_MAX];
+	u64 idle[TEXT_GROUP_MAX];
+	struct grid grid;
+	char text[FORMAT_MAX];
+
+	fprintf(f, "\n  where the time went: CPU time, and its share of the time not idle\n");
+	grid_init(&grid, "");
+	for (u32 i = 0; i < g->nr; i++)
+		grid_column(&grid, 'r');
+	grid_column(&grid, 'l');
+	for (u32 i = 0; i < g->nr; i++) {
+		char label[128];
+
+		column_label(g->r, g->column[i], label, sizeof(label));
+		grid_cell(&grid, "%s", label);
+		record_cpu_time(&mean[i], &busy[i], &idle[i]);
+	}
+	grid_cell(&grid, "span");
+	for (u32 i = 0; i < g->nr; i++)
+		grid_cell(&grid, "%s      ", format_ns(text, (double)idle[i]));
+	grid_cell(&grid, "idle");
+	for (u32 i = 0; i < g->nr; i++)
+		grid_cell(&grid, "%s      ", format_ns(text, (double)busy[i]));
+	grid_cell(&grid, "all but idle");
+	for (u32 k = 0; k < n; k++) {
+		for (u32 i = 0; i < g->nr; i++)
+			grid_cell(&grid, "%s %4.1f%%", format_ns(text, (double)row[k].ns[i]),
+			          100.0 * (double)row[k].ns[i] / (double)max(busy[i], 1UL));
+		path_cell(&grid, row[k].path, room);
+	}
+	grid_print(&grid, f, 4, 400, 0);
+	grid_free(&grid);
+}
+
+/* Means of the columns that have any; the group is shrunk to those. */
+static u32 means_of(struct text_group *g, struct run_record *mean)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < g->nr; i++) {
+		if (!column_mean(g->r, g->column[i], &mean[n]))
+			continue;
+		if (!mean[n].nr_spans && !mean[n].nr_locks && !mean[n].nr_latencies) {
+			record_free(&mean[n]);
+			continue;
+		}
+		g->column[n++] = g->column[i];
+	}
+	g->nr = n;
+	return n;
+}
+
+static void free_means(struct run_record *mean, u32 n)
+{
+	for (u32 i = 0; i < n; i++)
+		record_free(&mean[i]);
+}
+
+void text_spans(FILE *f, const struct text_group *group, u32 nr_rows)
+{
+	struct run_record mean[TEXT_GROUP_MAX];
+	struct text_group g = *group;
+	u32 nr = means_of(&g, mean);
+	struct span_row *row;
+	u32 n;
+
+	if (!nr)
+		return;
+	row = collect_rows(mean, nr, &n);
+	n = min(n, nr_rows);
+	while (n && !row[n - 1].largest)
+		n--;
+	if (n && nr == 1)
+		print_one(f, &mean[0], row, n);
+	else if (n)
+		print_many(f, &g, mean, row, n);
+	free(row);
+	free_means(mean, nr);
+}
+
+/* ---- locks -------------------------------------------------------------------------------------- */
+
+static int by_wait(const void *a, const void *b, void *arg)
+{
+	const struct record_lock *x = a;
+	const struct record_lock *y = b;
+
+	(void)arg;
+	if (x->wait_ns != y->wait_ns)
+		return (x->wait_ns < y->wait_ns) - (x->wait_ns > y->wait_ns);
+	return (x->acquisitions < y->acquisitions) - (x->acquisitions > y->acquisitions);
+}
+
+static void lock_rows(struct grid *grid, struct run_record *m, u32 nr_rows)
+{
+	sort_stable(m->lock, m->nr_locks, sizeof(*m->lock), by_wait, NULL);
+	for (u32 i = 0; i < min(m->nr_locks, nr_rows); i++) {
+		const struct record_lock *l = &m->lock[i];
+
+		grid_cell(grid, "%s", l->name);
+		grid_cell(grid, "%lu", l->contentions);
+		grid_cell(grid, "%.2f", (double)l->wait_ns_max / 1e3);
+		grid_cell(grid, "%.2f", (double)l->wait_ns / 1e3);
+		grid_cell(grid, "%lu", l->acquisitions);
+		grid_cell(grid, "%.2f", (double)l->hold_ns_max / 1e3);
+		grid_cell(grid, "%.2f", (double)l->hold_ns / 1e3);
+	}
+}
+
+void text_locks(FILE *f, const struct text_group *group, u32 nr_rows)
+{
+	static const char *const head[] = {"contentions",  "waittime-max", "waittime-total",
+	                                   "acquisitions", "holdtime-max", "holdtime-total"};
+	struct run_record mean[TEXT_GROUP_MAX];
+	struct text_group g = *group;
+	u32 nr = means_of(&g, mean);
+	u32 nr_locks = 0;
+	struct grid grid;
+
+	for (u32 i = 0; i < nr; i++)
+		nr_locks += mean[i].nr_locks;
+	if (nr_locks) {
+		fprintf(f, "\n  locks, as lock_stat prints them (us)\n");
+		grid_init(&grid, "lrrrrrr");
+		grid.gap = 1;
+		for (u32 i = 0; i < nr; i++) {
+			char label[128];
+
+			column_label(g.r, g.column[i], label, sizeof(label));
+			grid_cell(&grid, "%s", nr > 1 ? label : "class name");
+			for (size_t k = 0; k < ARRAY_SIZE(head); k++)
+				grid_cell(&grid, "%s", i ? "" : head[k]);
+			lock_rows(&grid, &mean[i], nr_rows);
+		}
+		grid_print(&grid, f, 4, 200, 7);
+		grid_free(&grid);
+	}
+	free_means(mean, nr);
+}
+
+/* ---- latencies ---------------------------------------------------------------------------------- */
+
+static const struct record_latency *find_latency(const struct run_record *m, const char *name)
+{
+	for (u32 i = 0; i < m->nr_latencies; i++)
+		if (strcmp(m->latency[i].name, name) == 0)
+			return &m->latency[i];
+	return NULL;
+}
+
+static void latency_cells(struct grid *grid, const struct record_latency *l)
+{
+	const u64 ns[] = {l->mean_ns, l->p50_ns, l->p90_ns, l->p99_ns, l->p999_ns, l->max_ns};
+	char text[FORMAT_MAX];
+
+	grid_cell(grid, "%lu", l->count);
+	for (size_t k = 0; k < ARRAY_SIZE(ns); k++)
+		grid_cell(grid, "%s", format_ns(text, (double)ns[k]));
+}
+
+/* One row per operation and column; the operation is named once. */
+static void latency_rows(struct grid *grid, const struct text_group *g,
+                         const struct run_record *mean, const char *name)
+{
+	bool named = false;
+
+	for (u32 i = 0; i < g->nr; i++) {
+		const struct record_latency *l = find_latency(&mean[i], name);
+		char label[128];
+
+		if (!l)
+			continue;
+		grid_cell(grid, "%s", named ? "" : name);
+		if (g->nr > 1) {
+			column_label(g->r, g->column[i], label, sizeof(label));
+			grid_cell(grid, "%s", label);
+		}
+		latency_cells(grid, l);
+		named = true;
+	}
+}
+
+void text_latencies(FILE *f, const struct text_group *group)
+{
+	static const char *const head[] = {"count", "mean", "p50", "p90", "p99", "p99.9", "max"};
+	struct run_record mean[TEXT_GROUP_MAX];
+	struct text_group g = *group;
+	u32 nr = means_of(&g, mean);
+	u32 most = 0;
+	struct grid grid;
+
+	for (u32 i = 1; i < nr; i++)
+		if (mean[i].nr_latencies > mean[most].nr_latencies)
+			most = i;
+	if (nr && mean[most].nr_latencies) {
+		grid_init(&grid, nr > 1 ? "llrrrrrrr" : "lrrrrrrr");
+		grid_cell(&grid, "latency");
+		if (nr > 1)
+			grid_cell(&grid, "%s", "");
+		for (size_t k = 0; k < ARRAY_SIZE(head); k++)
+			grid_cell(&grid, "%s", head[k]);
+		for (u32 i = 0; i < mean[most].nr_latencies; i++)
+			latency_rows(&grid, &g, mean, mean[most].latency[i].name);
+		fputc('\n', f);
+		grid_print(&grid, f, 2, 200, 1);
+		grid_free(&grid);
+	}
+	free_means(mean, nr);
+}

@@ -1,0 +1,204 @@
+/*
+ * The report of `quire run`: which tables, in which order.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/bug.h"
+#include "report/format.h"
+#include "report/grid.h"
+#include "report/text.h"
+
+#define SPAN_ROWS 16
+#define LOCK_ROWS 8
+
+void text_statistics_note(FILE *f, u32 nr_pairs, bool simulated)
+{
+	if (nr_pairs < 2)
+		return;
+	if (nr_pairs < SIGNIFICANT_PAIRS)
+		fprintf(f,
+		        "  %u pairs: the smallest p they allow is %.4g, so no change is called "
+		        "significant.\n",
+		        nr_pairs, sign_flip_p_min(nr_pairs));
+	else
+		fprintf(f,
+		        "  %u pairs; ~ means p >= %.2f in a sign-flip permutation test of the "
+		        "pairs.\n",
+		        nr_pairs, SIGNIFICANT_P);
+	if (simulated)
+		fprintf(f, "  The spread is over seeds: over the model's interleavings, not over "
+		           "machines.\n");
+}
+
+/* ---- notes -------------------------------------------------------------------------------------- */
+
+static void print_lines(FILE *f, const char *prefix, const char *text)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		if (len)
+			fprintf(f, "  %s%.*s\n", prefix, (int)len, text);
+		text += len + (text[len] == '\n');
+	}
+}
+
+static bool same_notes_before(const struct text_group *g, u32 i)
+{
+	for (u32 k = 0; k < i; k++)
+		if (strcmp(g->column[k]->record[0].notes, g->column[i]->record[0].notes) == 0)
+			return true;
+	return false;
+}
+
+void text_notes(FILE *f, const struct text_group *g)
+{
+	for (u32 i = 0; i < g->nr; i++) {
+		const struct result_column *c = g->column[i];
+		char label[128];
+
+		column_label(g->r, c, label, sizeof(label));
+		for (u32 k = 0; k < g->r->nr_seeds; k++) {
+			const struct run_record *r = &c->record[k];
+
+			if (r->status)
+				fprintf(f, "  note: %s, seed %lu, was broken off: %s\n", label,
+				        r->seed, *r->error ? r->error : strerror(-r->status));
+			if (r->nr_oom_kills)
+				fprintf(f,
+				        "  note: %s, seed %lu: the OOM killer killed %u of %u "
+				        "tasks\n",
+				        label, r->seed, r->nr_oom_kills, r->nr_tasks);
+			if (r->nr_failed && !r->status)
+				fprintf(f, "  note: %s, seed %lu: %u tasks failed\n", label,
+				        r->seed, r->nr_failed);
+		}
+		if (g->r->nr_seeds && !same_notes_before(g, i))
+			print_lines(f, "note: ", c->record[0].notes);
+	}
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static void print_heading(FILE *f, const struct results *r, const struct result_column *c)
+{
+	const struct run_record *run = &c->record[0];
+	const char *ram = config_get(&c->config, "machine.ram");
+
+	fprintf(f, "%s", c->target);
+	if (strcmp(c->target, "host") != 0)
+		fprintf(f, ": profile %s, %u CPUs, %s, kernel %s", run->machine, run->nr_cpus,
+		        ram ? ram : "?", run->kernel);
+	if (r->nr_seeds == 1)
+		fprintf(f, ", seed %lu", r->seed[0]);
+	else
+		fprintf(f, ", %u seeds from %lu", r->nr_seeds, r->seed[0]);
+	fputc('\n', f);
+}
+
+static void print_group(FILE *f, const struct text_group *g)
+{
+	static const char *const metric[] = {"elapsed", "user", "sys"};
+	bool simulated = strcmp(g->column[0]->target, "host") != 0;
+
+	text_times(f, g);
+	for (size_t i = 0; g->r->nr_seeds > 1 && i < ARRAY_SIZE(metric); i++) {
+		fputc('\n', f);
+		text_records(f, g, metric[i]);
+	}
+	if (g->nr > 1) {
+		fputc('\n', f);
+		text_ratios(f, g);
+	}
+	text_statistics_note(f, g->r->nr_seeds, simulated);
+	text_counters(f, g);
+	text_spans(f, g, SPAN_ROWS);
+	text_latencies(f, g);
+	text_locks(f, g, LOCK_ROWS);
+}
+
+static bool same_point(const struct result_column *a, const struct result_column *b)
+{
+	return strcmp(a->point, b->point) == 0;
+}
+
+static bool same_target(const struct result_column *a, const struct result_column *b)
+{
+	return strcmp(a->target, b->target) == 0;
+}
+
+/*
+ * Whether the points of --vary are compared with each other, as they are if there is one variant.
+ * Otherwise the variants are compared at each point.
+ */
+static bool points_are_compared(const struct results *r)
+{
+	for (u32 i = 1; i < r->nr_columns; i++)
+		if (strcmp(r->column[i].variant, r->column[0].variant) != 0)
+			return false;
+	return true;
+}
+
+/* The columns that belong in the same table as column @first. */
+static void fill_group(const struct results *r, u32 first, bool all_points, struct text_group *g)
+{
+	const struct result_column *lead = &r->column[first];
+
+	*g = (struct text_group){.r = r};
+	for (u32 i = 0; i < r->nr_columns; i++) {
+		const struct result_column *c = &r->column[i];
+
+		if (same_target(c, lead) && (all_points || same_point(c, lead)) &&
+		    g->nr < TEXT_GROUP_MAX)
+			g->column[g->nr++] = c;
+	}
+}
+
+static void print_targets_beside(FILE *f, const struct results *r)
+{
+	bool head = false;
+
+	for (u32 i = 0; i < r->nr_columns; i++) {
+		const struct result_column *sim = &r->column[i];
+		const struct result_column *host;
+
+		if (strcmp(sim->target, "sim") != 0)
+			continue;
+		host = results_find(r, sim->variant, sim->point, "host");
+		if (!host)
+			continue;
+		if (!head)
+			fprintf(f, "\nsimulated beside the host\n");
+		head = true;
+		text_sides(f, r, sim, host);
+	}
+}
+
+void text_run(FILE *f, const struct results *r)
+{
+	bool all_points = points_are_compared(r) && r->nr_columns <= TEXT_GROUP_MAX;
+
+	fprintf(f, "%s%s%s\n", r->scenario, *r->title ? ": " : "", r->title);
+	for (u32 i = 0; i < r->nr_columns; i++) {
+		const struct result_column *c = &r->column[i];
+		struct text_group g;
+
+		fill_group(r, i, all_points, &g);
+		if (g.column[0] != c)
+			continue; /* not the first of its table */
+		fputc('\n', f);
+		print_heading(f, r, c);
+		if (!all_points && *c->point)
+			fprintf(f, "with %s\n", c->point);
+		fputc('\n', f);
+		print_group(f, &g);
+		fputc('\n', f);
+		text_notes(f, &g);
+		/* After the last point of a target: all of them in one table. */
+		if (!all_points && *c->point &&
+		    (i + g.nr >= r->nr_columns || !same_target(c, &r->column[i + g.nr])))
+			text_sweep(f, r, c->target);
+	}
+	print_targets_beside(f, r);
+}
