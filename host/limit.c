@@ -293,7 +293,8 @@ static int memcg_apply(struct target *t, char *err)
 		return host_error(err, rc == -EPERM || rc == -EACCES ? -EPERM : -EOPNOTSUPP,
 		                  "cannot set up the memory cgroup %s: %s", path, strerror(-rc));
 	note(t,
-	     "memory cgroup (v%d) of %s for the tasks: reclaim is the group's own, without kswapd",
+	     "memory cgroup (v%d) of %s for the tasks: reclaim is the group's own, without kswapd, "
+	     "and /proc/vmstat leaves it out of pgscan_direct, pgsteal_direct and allocstall",
 	     h.is_v2 ? 2 : 1, size_text(t->req->ram_bytes, text));
 	return 0;
 }

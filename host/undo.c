@@ -418,12 +418,13 @@ static void ignore_signals(void)
 	signal(SIGCHLD, SIG_DFL);
 }
 
-static __attribute__((noreturn)) void anchor_main(pid_t watcher)
+static __attribute__((noreturn)) void anchor_main(struct target *t, pid_t watcher)
 {
 	prctl(PR_SET_NAME, "quire-anchor");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != watcher)
 		_exit(0);
+	munmap(t->lock.journal, sizeof(*t->lock.journal)); /* it would keep the lock */
 	close_all_but(NULL, 0);
 	for (;;)
 		pause();
@@ -459,7 +460,7 @@ static __attribute__((noreturn)) void watcher_main(struct target *t)
 	pid_t anchor = fork();
 
 	if (anchor == 0)
-		anchor_main(self);
+		anchor_main(t, self);
 	if (anchor < 0 || setpgid(anchor, anchor) != 0)
 		_exit(1);
 	setsid();

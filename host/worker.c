@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -285,14 +286,42 @@ static __attribute__((noreturn)) void task_exit(int err)
 	_exit(err ? 1 : 0);
 }
 
+/* ---- the end of a parent ---- */
+
+/* The runner of this process; a signal handler has no other way to it. */
+static pid_t runner_pid;
+
+/*
+ * The parent is gone. Orphans of a killed task live on as children of the runner; when that is gone
+ * too, nobody wants the result. The watcher would end this process soon, if it is still there.
+ */
+static void on_orphaned(int sig)
+{
+	(void)sig;
+	if (getppid() != runner_pid)
+		_exit(1);
+}
+
+static void orphan_watch(pid_t runner, pid_t parent)
+{
+	struct sigaction sa = {.sa_handler = on_orphaned, .sa_flags = SA_RESTART};
+
+	runner_pid = runner;
+	sigaction(SIGUSR2, &sa, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGUSR2);
+	if (getppid() != parent)
+		on_orphaned(0);
+}
+
 /* ---- spawn and wait ---- */
 
 /* In the new process. Threads of the old one do not exist here, nor do its children. */
 static __attribute__((noreturn)) void child_main(struct host_task *ht, struct host_slot *slot,
-                                                 const s64 arg[4], u64 seed)
+                                                 const s64 arg[4], u64 seed, pid_t parent)
 {
 	struct host_task *child = malloc(sizeof(*child));
 
+	orphan_watch(ht->task.target->runner, parent);
 	host_store(&slot->pid, getpid());
 	if (!child) {
 		host_fail(ht->task.target, slot, -ENOMEM, NULL);
@@ -312,12 +341,13 @@ static int spawn_process(struct host_task *ht, struct host_slot *slot, const s64
 	/* Another thread may be changing the list of ranges: the copy must be whole. */
 	pthread_mutex_lock(&t->memory.lock);
 
+	pid_t self = getpid();
 	pid_t pid = fork();
 	int err = pid < 0 ? -errno : 0;
 
 	pthread_mutex_unlock(&t->memory.lock);
 	if (pid == 0)
-		child_main(ht, slot, arg, seed);
+		child_main(ht, slot, arg, seed, self);
 	if (!err)
 		host_store(&slot->pid, pid);
 	return err;
@@ -513,12 +543,12 @@ void worker_main(struct target *t, u32 slot, u32 group, u32 index)
 	int err;
 
 	setpgid(0, s->anchor);
-	if (getppid() != t->runner)
-		_exit(1);
-	/* The lock is the runner's and the watcher's; the pipe's reading end theirs too. */
+	err = worker_prepare(t, group);
+	orphan_watch(t->runner, t->runner);
+	/* They are the runner's and the watcher's. A mapping keeps a file's lock, too. */
+	munmap(t->lock.journal, sizeof(*t->lock.journal));
 	close(t->lock.fd);
 	close(t->lifeline[0]);
-	err = worker_prepare(t, group);
 	ht = malloc(sizeof(*ht));
 	if (!err && !ht)
 		err = -ENOMEM;

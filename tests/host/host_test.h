@@ -195,14 +195,16 @@ __attribute__((unused)) static void state_read(struct host_state_text *s)
 	for (int i = 0; i < n; i++) {
 		char path[512];
 		char comm[64] = "";
+		char state = 'Z';
 		FILE *f;
 
-		snprintf(path, sizeof(path), "/proc/%s/comm", names[i]->d_name);
+		/* "12 (name) S ...": zombies are up to whoever is their parent now. */
+		snprintf(path, sizeof(path), "/proc/%s/stat", names[i]->d_name);
 		free(names[i]);
 		f = strtol(path + 6, NULL, 10) > 0 ? fopen(path, "r") : NULL;
 		if (!f)
 			continue;
-		if (fgets(comm, sizeof(comm), f) &&
+		if (fscanf(f, "%*d (%63[^)]) %c", comm, &state) == 2 && state != 'Z' &&
 		    (strstr(comm, "quire-watcher") || strstr(comm, "quire-anchor") ||
 		     strstr(comm, "hosttask")))
 			state_add(s, path, comm);
