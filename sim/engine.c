@@ -1,0 +1,322 @@
+/*
+ * Order: which CPU runs, and until when. See engine.h.
+ */
+#include "sim/engine.h"
+
+#include <errno.h>
+
+/* ---- changing CPUs -------------------------------------------------------------------------- */
+
+/* What the CPU that is next in the queue will touch first. */
+static __always_inline void sim_prefetch(const struct sim *sim)
+{
+	u64 top = heap_top(&sim->heap);
+
+	if (top != KEYHEAP_EMPTY) {
+		const struct sim_cpu *next = sim->by_rank[heap_key_id(top)];
+
+		__builtin_prefetch(&next->fiber);
+		__builtin_prefetch(&next->cpu);
+		__builtin_prefetch(&next->cpu.span);
+	}
+}
+
+/* The CPU of @key, just taken from the queue, runs; the present one goes on later at @from. */
+static __always_inline void sim_run_cpu(struct sim *sim, struct fiber *from, u64 key)
+{
+	struct sim_cpu *next = sim->by_rank[heap_key_id(key)];
+
+	next->cpu.clock = heap_key_value(key);
+	world_self = &next->cpu;
+	sim_prefetch(sim);
+	fiber_switch(from, &next->fiber);
+}
+
+/* Takes the next CPU from the queue. If there is none, nothing will ever happen again. */
+static u64 sim_pop(struct sim *sim)
+{
+	u64 key;
+
+	if (heap_empty(&sim->heap)) {
+		sim_report_deadlock(sim);
+		sim_end(sim, -EDEADLK);
+	}
+	key = heap_pop(&sim->heap);
+	if (heap_key_value(key) >= sim->stop_at)
+		sim_end(sim, sim->stop ? 0 : -ETIME);
+	return key;
+}
+
+void sim_order(struct world_cpu *c)
+{
+	struct sim_cpu *s = sim_cpu_of(c);
+	struct sim *sim = s->sim;
+
+	if (unlikely(!sim->running))
+		return;
+	for (;;) {
+		if (unlikely(s->next_irq <= c->clock) && !c->irq_off)
+			sim_run_irqs(s);
+
+		u64 key = heap_key(c->clock, s->rank);
+
+		if (key < heap_top(&sim->heap))
+			break;
+		sim_run_cpu(sim, &s->fiber, heap_replace_top(&sim->heap, key));
+		if (likely(s->next_irq > c->clock))
+			break; /* it was the first in the queue: nobody is behind it */
+	}
+	if (unlikely(c->clock >= sim->stop_at))
+		sim_end(sim, sim->stop ? 0 : -ETIME);
+	sim_set_limit(s);
+}
+
+/* ---- parking -------------------------------------------------------------------------------- */
+
+static u64 sim_park_key(const struct sim_cpu *s)
+{
+	u64 at = s->wait ? s->wait->at : SIM_NEVER;
+
+	if (s->park_irqs && s->next_irq < at)
+		at = s->next_irq;
+	if (at == SIM_NEVER)
+		return KEYHEAP_EMPTY;
+	return heap_key(max(at, s->cpu.clock), s->rank);
+}
+
+static void sim_idle_main(void);
+
+void sim_rekey(struct sim_cpu *s)
+{
+	struct sim *sim = s->sim;
+	u64 key;
+
+	if (s->parked == SIM_RUNS)
+		return;
+	key = sim_park_key(s);
+	if (key == heap_key_of(&sim->heap, s->rank))
+		return;
+	if (key == KEYHEAP_EMPTY) {
+		heap_remove(&sim->heap, s->rank);
+	} else if (heap_contains(&sim->heap, s->rank)) {
+		heap_update(&sim->heap, key);
+	} else {
+		if (unlikely(!s->idle.stack.base)) {
+			/* A CPU that has never run. */
+			s->idle.stack = fiber_stack_get(&sim->stacks[WORLD_STACK_KERNEL]);
+			fiber_init(&s->fiber, s->idle.stack, sim_idle_main);
+		}
+		heap_push(&sim->heap, key);
+	}
+	sim_refresh(sim);
+}
+
+void sim_park(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why)
+{
+	struct sim *sim = s->sim;
+	u64 key;
+
+	s->wait = w;
+	s->park_irqs = !s->cpu.irq_off;
+	s->parked = (u8)why;
+	key = sim_park_key(s);
+	if (key != KEYHEAP_EMPTY)
+		heap_push(&sim->heap, key);
+	key = sim_pop(sim);
+	if (heap_key_id(key) == s->rank)
+		s->cpu.clock = heap_key_value(key);
+	else
+		sim_run_cpu(sim, &s->fiber, key);
+	s->parked = SIM_RUNS;
+	s->wait = NULL;
+}
+
+void sim_wait(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why)
+{
+	struct world_cpu *c = &s->cpu;
+
+	while (c->clock < w->at) {
+		sim_park(s, w, why);
+		if (s->next_irq <= c->clock && !c->irq_off)
+			sim_run_irqs(s);
+	}
+	/* Interrupts may have taken it past that time. */
+	sim_order(c);
+}
+
+void sim_grant(struct sim_cpu *s, struct sim_wait *w, u64 at)
+{
+	w->at = at;
+	if (s->wait == w)
+		sim_rekey(s);
+}
+
+/* ---- idle CPUs ------------------------------------------------------------------------------ */
+
+/* The CPU's task is the idle task already. Returns the key of the CPU that runs next. */
+static u64 sim_park_idle(struct sim_cpu *s)
+{
+	struct sim *sim = s->sim;
+	u64 key;
+
+	s->cpu.idle = true;
+	s->wait = NULL;
+	s->park_irqs = true;
+	s->parked = SIM_PARKED_IDLE;
+	key = sim_park_key(s);
+	if (key != KEYHEAP_EMPTY)
+		heap_push(&sim->heap, key);
+	return sim_pop(sim);
+}
+
+/*
+ * The idle fiber. It gets the CPU whenever an interrupt ends an idle time, also one that began when
+ * a task went to sleep: then sched_leave_idle() returns true.
+ */
+static void sim_idle_main(void)
+{
+	struct sim_cpu *s = sim_self();
+	struct world_cpu *c = &s->cpu;
+
+	fiber_begin();
+	for (;;) {
+		u64 key;
+
+		s->parked = SIM_RUNS;
+		charge(COST_IDLE_EXIT);
+		sim_order(c); /* runs the interrupts */
+		c->idle = false;
+		if (sched_leave_idle(s))
+			continue;
+		key = sim_park_idle(s);
+		if (heap_key_id(key) == s->rank)
+			c->clock = heap_key_value(key);
+		else
+			sim_run_cpu(s->sim, &s->fiber, key);
+	}
+}
+
+void sim_go_idle(struct sim_cpu *s, struct fiber *from)
+{
+	u64 key;
+
+	s->fiber = s->idle.fiber;
+	key = sim_park_idle(s);
+	sim_run_cpu(s->sim, from, key);
+}
+
+/* ---- beginning and end ---------------------------------------------------------------------- */
+
+void sim_end(struct sim *sim, int result)
+{
+	struct fiber gone;
+
+	sim->result = result;
+	fiber_switch(&gone, &sim->main);
+	__builtin_unreachable();
+}
+
+void sim_stop(struct world *w)
+{
+	struct sim *sim = sim_of(w);
+
+	sim->stop = true;
+	sim->stop_at = 0;
+	sim_refresh(sim);
+}
+
+/* The books of the boot task are kept apart: it may charge, but nothing takes time. */
+void sim_boot_enter(struct sim *sim)
+{
+	struct sim_cpu *s = &sim->cpus[0];
+	struct world_cpu *c = &s->cpu;
+
+	c->cost = sim->boot_cost;
+	c->cost_count = sim->boot_count;
+	c->limit = UINT64_MAX;
+	c->task = &sim->boot;
+	c->span = sim->boot.span;
+	c->span_start = c->clock;
+	c->irq_off = 0;
+	c->in_irq = 0;
+	c->nr_spin = 0;
+	c->idle = false;
+	world_self = c;
+}
+
+void sim_boot_leave(struct sim *sim)
+{
+	struct ledger *l = &sim->w.ledger;
+	struct sim_cpu *s = &sim->cpus[0];
+	struct world_cpu *c = &s->cpu;
+
+	for (u32 i = 1; i < l->nr_nodes; i++)
+		l->node[i].ns = l->node[i].count = 0;
+	for (u32 i = 0; i < NR_LEDGER_LOCKS; i++)
+		l->lock[i] = (struct ledger_lock_stat){.acquisitions = 0};
+	for (u32 i = 0; i < NR_LEDGER_HISTS; i++)
+		hist_init(&l->hist[i]);
+	c->cost = sim->w.hw->cost_ns;
+	c->cost_count = l->cost_count;
+	c->clock = 0;
+	c->span_start = 0;
+	c->task = &s->idle_task;
+	c->span = s->idle_task.span;
+	c->idle = true;
+	c->need_resched = false;
+}
+
+/* Time that is left over at the end counts as idle, and everything that is open is booked. */
+static void sim_close_cpu(struct sim *sim, struct sim_cpu *s)
+{
+	struct world_cpu *c = &s->cpu;
+	u64 *since = c->task == &s->idle_task ? &s->idle_ns : &s->busy_ns;
+
+	world_task_account(c, c->task);
+	*since += c->clock - s->since;
+	__span_to(c, s->idle_task.span);
+	s->idle_ns += sim->elapsed - c->clock;
+	s->idle_task.utime_ns += sim->elapsed - c->clock;
+	c->clock = sim->elapsed;
+	__span_to(c, c->span);
+	s->since = c->clock;
+}
+
+int sim_run(struct world *w)
+{
+	struct sim *sim = sim_of(w);
+	u64 key;
+
+	VM_BUG_ON_MSG(sim->ended, "sim_run() is called once");
+	VM_BUG_ON_MSG(world_self != w->cpu[0], "sim_run() is called by the boot task");
+	sim_boot_leave(sim);
+	sim->running = true;
+	if (sim->nr_user) {
+		fiber_init_thread(&sim->main);
+		if (heap_empty(&sim->heap))
+			panic("tasks have been started, but no CPU runs");
+		key = heap_pop(&sim->heap);
+		sim_run_cpu(sim, &sim->main, key);
+	}
+	sim->running = false;
+	sim->ended = true;
+	sim->elapsed = sim->result == -ETIME ? sim->stop_at : 0;
+	for (u32 i = 0; i < w->hw->nr_cpus; i++)
+		sim->elapsed = max(sim->elapsed, w->cpu[i]->clock);
+	for (u32 i = 0; i < w->hw->nr_cpus; i++)
+		sim_close_cpu(sim, &sim->cpus[i]);
+	sim_boot_enter(sim);
+	return sim->result;
+}
+
+u64 sim_elapsed(const struct world *w)
+{
+	return sim_of(w)->elapsed;
+}
+
+struct sim_cpu_times sim_cpu_times(const struct world *w, u32 cpu)
+{
+	const struct sim_cpu *s = &sim_of(w)->cpus[cpu];
+
+	return (struct sim_cpu_times){.busy_ns = s->busy_ns, .idle_ns = s->idle_ns};
+}

@@ -1,0 +1,362 @@
+/*
+ * How the simulated machine works, for the files of sim/.
+ *
+ * Every CPU has a clock and a fiber that waits to go on. One CPU runs, and it is the one with the
+ * smallest clock: at an order point it looks whether another is behind it, and if so changes places
+ * with the last of them. The others are in a queue by (clock, rank), each in one of two states:
+ *
+ *   ready    its clock is its key
+ *   parked   it has nothing to do before some time, which is its key: the next interrupt, if it may
+ *            be interrupted, or the end of what it waits for. Without either it is not queued.
+ *
+ * Idle CPUs, waiters of spin locks and IPIs, and user code that computes are parked. Whatever
+ * changes that time (an interrupt posted or cancelled, a lock granted) calls sim_rekey().
+ *
+ * A CPU's `limit` caches how far it may run on: to the next CPU's key, its own next interrupt, or
+ * the end of the run. Whatever makes one of these earlier calls sim_set_limit().
+ *
+ *   engine.c   order, switching CPUs, parking, starting and ending a run
+ *   irq.c      pending interrupts, timers, ticks, IPIs
+ *   sched.c    which task a CPU runs; task.c: their lives, sleeping and waking
+ *   lock.c     spin locks and semaphores that somebody has to wait for
+ *   mmu.c      user mode, address spaces, TLBs; tags.c: contents
+ *   disk.c     disks
+ *   report.c   deadlocks, traces
+ *
+ * Keys are clock << 12 | rank. A CPU's rank is its number, or a seeded permutation of it when
+ * schedules are explored.
+ */
+#ifndef SIM_ENGINE_H
+#define SIM_ENGINE_H
+
+#include "lib/arena.h"
+#include "lib/heap.h"
+#include "lib/random.h"
+#include "lib/rbtree.h"
+#include "sim/fiber.h"
+#include "sim/sim.h"
+#include "world/impl.h"
+
+#define SIM_NEVER UINT64_MAX
+#define SIM_RUN_AHEAD_NS 20000 /* user code touches memory for so long between order points */
+
+/* Streams of lib/random.h. */
+enum sim_stream {
+	SIM_STREAM_RANK = 0x53494d00,
+	SIM_STREAM_JITTER,
+	SIM_STREAM_PATTERN,
+	SIM_STREAM_DISK,
+	SIM_STREAM_DISK_ERROR,
+};
+
+/* ---- interrupts ---------------------------------------------------------------------------- */
+
+enum sim_event_kind {
+	SIM_EVENT_TIMER,   /* a world_timer */
+	SIM_EVENT_TIMEOUT, /* a task's sleep ends */
+	SIM_EVENT_RESCHED, /* the IPI that makes a CPU look at its run queue */
+	SIM_EVENT_CALL,    /* an IPI with a function */
+	SIM_EVENT_DISK,    /* a disk has finished something */
+};
+
+/* An interrupt that is pending on a CPU. */
+struct sim_event {
+	struct rb_node node; /* by time; equal times in order of posting */
+	u64 time;
+	void *arg;
+	u16 cpu;
+	u8 kind;
+	bool pending;
+};
+
+/* ---- waiting on a CPU ---------------------------------------------------------------------- */
+
+enum sim_parked {
+	SIM_RUNS, /* or is ready to */
+	SIM_PARKED_IDLE,
+	SIM_PARKED_SPIN,
+	SIM_PARKED_IPI,
+	SIM_PARKED_COMPUTE,
+};
+
+/* What a parked CPU waits for. @at: when it may go on, SIM_NEVER while that is not known. */
+struct sim_wait {
+	u64 at;
+};
+
+/* ---- tasks --------------------------------------------------------------------------------- */
+
+struct sim_task {
+	struct fiber fiber; /* while it does not run */
+	struct world_task *task;
+	struct sim *sim;
+	struct fiber_stack stack;
+	struct rb_node node; /* in a run queue */
+	s64 vruntime;        /* normalised to its run queue's min_vruntime when it changes CPUs */
+	u64 exec_start;      /* clock of the last update */
+	u64 sum_exec_ns;
+	u64 prev_sum_exec_ns; /* when it was last switched to */
+	u64 ready_at;         /* became runnable */
+	u32 weight;
+	bool on_cpu;
+	bool queued;
+	bool pinned;     /* to its CPU */
+	bool background; /* sim_run() does not wait for it */
+	u32 nr_runs;     /* times switched to */
+	bool counted;    /* in nr_user */
+	enum world_stack stack_kind;
+	u32 speed_bp;
+	u64 nr_accesses; /* for the jitter's stream */
+	struct sim_event timeout;
+	const struct rw_semaphore *sem; /* that it waits for; for reports */
+	void (*fn)(void *arg);
+	void *arg;
+	struct list_head list; /* of all tasks */
+};
+
+/* Tasks that are ready for a CPU, the running one apart. */
+struct sim_rq {
+	struct rb_root_cached tree; /* by (vruntime, task id) */
+	u32 nr;
+	u64 load; /* sum of weights */
+	s64 min_vruntime;
+};
+
+/* ---- CPUs ---------------------------------------------------------------------------------- */
+
+struct sim_cpu {
+	/* What a change of CPUs touches. */
+	struct fiber fiber; /* while another CPU runs */
+	u64 next_irq;       /* the first pending interrupt or tick, or SIM_NEVER */
+	struct sim *sim;
+	u32 rank;
+	u8 parked;      /* enum sim_parked */
+	bool park_irqs; /* and may be interrupted */
+	u16 socket;
+	struct world_cpu cpu __attribute__((aligned(64)));
+
+	struct sim_wait *wait; /* that it is parked for */
+	u64 tick_at;           /* SIM_NEVER while idle */
+	struct rb_root_cached events;
+	struct sim_rq rq;
+	struct world_as *loaded; /* what the TLB may hold entries of */
+	struct sim_event resched;
+	const struct spinlock *spins_on; /* for reports */
+	u64 since;                       /* when the present task was switched to */
+	u64 busy_ns;
+	u64 idle_ns;
+	u32 in_socket; /* index in its socket's list */
+	struct world_task idle_task;
+	struct sim_task idle;
+};
+
+static inline struct sim_cpu *sim_cpu_of(struct world_cpu *c)
+{
+	return container_of(c, struct sim_cpu, cpu);
+}
+
+static inline struct sim_cpu *sim_self(void)
+{
+	return sim_cpu_of(world_self);
+}
+
+/* CPUs that share the last cache; the scheduler looks for idle ones here. */
+struct sim_socket {
+	u32 nr;
+	u32 nr_busy;         /* CPUs that are not idle */
+	u32 nr_queued;       /* tasks in run queues */
+	u16 *cpu;            /* [nr] by (core, number) */
+	unsigned long *idle; /* [nr] bits */
+};
+
+struct sim_disk;
+struct sim_tags;
+struct sim_trace_ring;
+
+struct sim {
+	struct world w; /* first */
+	struct keyheap heap;
+	u64 stop_at; /* the run ends here */
+	struct sim_cpu **by_rank;
+	struct sim_cpu *cpus;
+	struct sim_socket *socket;
+	u32 nr_sockets;
+	u32 nr_queued; /* tasks in run queues */
+	u32 nr_user;   /* that sim_run() waits for */
+	bool running;
+	bool ended;
+	bool stop;
+	int result;
+	u64 elapsed;
+	struct fiber main; /* the caller of sim_run() */
+	struct world_task boot;
+	struct fiber_stacks stacks[2]; /* by enum world_stack */
+	struct pool events;            /* of timers and calls */
+	struct list_head tasks;
+	struct sim_disk *disk;
+	struct sim_tags *tags;
+	struct sim_trace_ring *trace;
+	FILE *report;
+	bool explore;
+
+	/* The scheduler's constants, scaled by the number of CPUs. */
+	u64 sched_latency_ns;
+	u64 sched_min_granularity_ns;
+	u64 sched_wakeup_granularity_ns;
+
+	/* What the boot task's charges go to. */
+	u32 boot_cost[NR_WORLD_COSTS];
+	u64 boot_count[NR_WORLD_COSTS];
+
+	u64 *heap_words;
+	u16 *socket_of;
+	u16 *core_of;
+};
+
+static inline struct sim *sim_of(const struct world *w)
+{
+	return (struct sim *)(uintptr_t)w;
+}
+
+/* ---- engine.c ------------------------------------------------------------------------------ */
+
+void sim_order(struct world_cpu *c);
+
+/* Nobody is behind @s: how far may it run on? */
+static inline void sim_set_limit(struct sim_cpu *s)
+{
+	struct sim *sim = s->sim;
+	u64 top = heap_top(&sim->heap);
+	u64 limit = heap_key_value(top) + (s->rank < heap_key_id(top));
+
+	if (s->next_irq < limit)
+		limit = s->next_irq;
+	if (sim->stop_at < limit)
+		limit = sim->stop_at;
+	s->cpu.limit = limit;
+}
+
+/* The queue has changed: the CPU that runs looks again. */
+static inline void sim_refresh(struct sim *sim)
+{
+	if (sim->running && world_self->w == &sim->w)
+		sim_set_limit(sim_self());
+}
+
+/* The time of @s's next event has changed, or what it is parked for. */
+void sim_rekey(struct sim_cpu *s);
+
+/*
+ * The CPU waits until @w->at is known and reached, serving interrupts meanwhile if they are on.
+ * Other CPUs run.
+ */
+void sim_wait(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why);
+
+/* The same, but returns also when an interrupt is due; the caller calls sim_order() then. */
+void sim_park(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why);
+
+/* @w, which CPU @s waits for, will end at @at. */
+void sim_grant(struct sim_cpu *s, struct sim_wait *w, u64 at);
+
+/* The CPU has no task: its idle fiber takes over, and other CPUs run. @from: the fiber that runs. */
+void sim_go_idle(struct sim_cpu *s, struct fiber *from);
+
+/* Ends the run with @result; does not return. */
+void sim_end(struct sim *sim, int result) __attribute__((noreturn));
+
+/* Takes the boot task's charges out of the books, or back in. */
+void sim_boot_enter(struct sim *sim);
+void sim_boot_leave(struct sim *sim);
+
+/* ---- irq.c --------------------------------------------------------------------------------- */
+
+void sim_post(struct sim_cpu *s, struct sim_event *e, u64 time);
+void sim_cancel(struct sim *sim, struct sim_event *e);
+void sim_run_irqs(struct sim_cpu *s);
+void sim_irq_restore(struct world_cpu *c);
+void sim_tick_start(struct sim_cpu *s);
+void sim_tick_stop(struct sim_cpu *s);
+void sim_timer_arm(struct world_timer *t, u64 expires);
+void sim_timer_cancel(struct world_timer *t);
+void sim_ipi(const u64 *cpumask, void (*fn)(void *arg), void *arg);
+
+/* ---- sched.c ------------------------------------------------------------------------------- */
+
+void sched_init(struct sim *sim);
+void sched_fork(struct sim_task *t, int cpu);
+bool sched_wake(struct sim_task *t);
+void sched_tick(struct sim_cpu *s);
+
+/* The CPU's present task gives way: it stays ready (@ready) or not. May switch tasks. */
+void sched_switch(struct sim_cpu *s, bool ready);
+
+/*
+ * On the idle fiber: runs a task if there is one. Returns false if there is none, and true when the
+ * CPU has run tasks, become idle again, and been woken.
+ */
+bool sched_leave_idle(struct sim_cpu *s);
+
+/* ---- task.c -------------------------------------------------------------------------------- */
+
+void sim_task_init(struct world *w, struct world_task *t, const char *name,
+                   enum world_task_kind kind, enum world_stack stack, void (*fn)(void *arg),
+                   void *arg);
+void sim_task_start(struct world_task *t, int cpu);
+void sim_task_free(struct world_task *t);
+void sim_task_exit(void);
+u64 sim_schedule(u64 timeout);
+void sim_cond_resched(void);
+bool sim_wake(struct world_task *t);
+void sim_free_tasks(struct sim *sim);
+
+/* Gives way if need_resched; the task must be about to return to user mode. */
+void sim_preempt_point(void);
+
+/* ---- lock.c -------------------------------------------------------------------------------- */
+
+void sim_spin_lock(struct spinlock *l);
+void sim_spin_unlock(struct spinlock *l);
+void sim_down(struct rw_semaphore *s, bool write);
+void sim_up(struct rw_semaphore *s, bool write);
+
+/* ---- mmu.c --------------------------------------------------------------------------------- */
+
+void sim_user(bool enter);
+void sim_user_compute(u64 ns);
+void sim_use_as(struct world_as *as);
+void sim_load_as(struct sim_cpu *s, struct world_as *as);
+int sim_user_access(struct world_as *as, u64 va, u64 len, enum world_access kind, u64 seed);
+void sim_tlb_flush(struct world_as *as, u64 start, u64 end);
+void sim_tlb_flush_mask(const u64 *cpumask);
+
+/* ---- tags.c -------------------------------------------------------------------------------- */
+
+int sim_tags_create(struct sim *sim);
+void sim_tags_destroy(struct sim *sim);
+
+/* User code has accessed the page at @va of @as, in frame @pfn. */
+void sim_tag_access(struct sim *sim, struct world_as *as, u64 va, pte_t pte,
+                    enum world_access kind);
+/* No task uses @as any more. */
+void sim_tag_forget(struct sim *sim, struct world_as *as);
+void sim_frame_clear(u64 pfn);
+void sim_frame_copy(u64 to, u64 from);
+void sim_frame_free(u64 pfn);
+
+/* ---- disk.c -------------------------------------------------------------------------------- */
+
+int sim_disks_create(struct sim *sim);
+void sim_disks_destroy(struct sim *sim);
+void sim_disk_event(struct sim_cpu *s, struct sim_event *e);
+int sim_io_submit(struct world_io *io);
+bool sim_disk_congested(struct world *w, u32 disk, bool write);
+void sim_disk_discard(struct world *w, u32 disk, u64 sector, u64 nr_sectors);
+
+/* ---- report.c ------------------------------------------------------------------------------ */
+
+void sim_report_deadlock(struct sim *sim);
+int sim_trace_create(struct sim *sim, u32 nr);
+void sim_trace_destroy(struct sim *sim);
+void sim_trace(struct world_cpu *c, enum ledger_event e, u64 a, u64 b);
+
+#endif

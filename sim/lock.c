@@ -1,0 +1,211 @@
+/*
+ * Locks that somebody has to wait for. The inline half, in world.h, takes and releases free ones.
+ *
+ * A lock released at time t is held until t for everyone, although the CPU that released it may
+ * have run ahead. So there are two ways to wait. If the lock has an owner, one joins the queue, and
+ * the release hands over. If it has none but is free only at a later time, one becomes the owner
+ * now, so that later arrivals queue, and lets the other CPUs catch up before using it.
+ *
+ * The wait goes to the span spin_wait, interrupts apart. Handing over costs SPIN_HANDOFF; with a
+ * ticket lock all the others that wait re-read the line first, one LINE_SOCKET each.
+ */
+#include "sim/engine.h"
+
+/* ---- spin locks ----------------------------------------------------------------------------- */
+
+/* A CPU in the queue of a lock; on its stack. */
+struct sim_spinner {
+	struct sim_wait wait;
+	struct sim_cpu *cpu;
+	struct sim_spinner *next;
+	struct sim_spinner *last; /* valid in the first */
+};
+
+static void sim_lock_waited(struct ledger_lock_stat *st, u64 ns)
+{
+	st->wait_ns += ns;
+	st->wait_ns_max = max(st->wait_ns_max, ns);
+}
+
+static u64 sim_handoff_ns(struct sim *sim, u32 nr_others)
+{
+	const u32 *cost = sim->w.hw->cost_ns;
+
+	sim->w.ledger.cost_count[COST_SPIN_HANDOFF] += 1;
+	if (sim->w.hw->queued_spinlocks)
+		return cost[COST_SPIN_HANDOFF];
+	sim->w.ledger.cost_count[COST_LINE_SOCKET] += nr_others;
+	return cost[COST_SPIN_HANDOFF] + (u64)cost[COST_LINE_SOCKET] * nr_others;
+}
+
+static void sim_spin_queue(struct sim_cpu *s, struct spinlock *l)
+{
+	struct sim_spinner me = {.wait.at = SIM_NEVER, .cpu = s, .last = &me};
+	struct sim_spinner *first = l->waiters;
+
+	if (first) {
+		first->last->next = &me;
+		first->last = &me;
+	} else {
+		l->waiters = &me;
+	}
+	l->nr_waiters += 1;
+	s->spins_on = l;
+	sim_wait(s, &me.wait, SIM_PARKED_SPIN);
+	s->spins_on = NULL;
+}
+
+void sim_spin_lock(struct spinlock *l)
+{
+	struct sim_cpu *s = sim_self();
+	struct world_cpu *c = &s->cpu;
+	struct ledger_lock_stat *st = &c->ledger->lock[l->class];
+	u64 since = c->clock;
+
+	if (l->owner == c->id + 1u)
+		panic("spin lock %s is taken twice by CPU %u", ledger_lock_name[l->class], c->id);
+	if (!s->sim->running) {
+		VM_BUG_ON_MSG(l->owner, "the boot task waits for spin lock %s",
+		              ledger_lock_name[l->class]);
+		__spin_taken(c, l);
+		return;
+	}
+	st->contentions += 1;
+	span_enter(SPAN_SPIN_WAIT);
+	if (l->owner) {
+		sim_spin_queue(s, l);
+	} else {
+		l->owner = c->id + 1u;
+		c->clock = l->free_at + sim_handoff_ns(s->sim, 0);
+		sim_order(c);
+	}
+	span_exit();
+	sim_lock_waited(st, c->clock - since);
+	__spin_taken(c, l);
+}
+
+/* Hands @l to the first waiter. */
+void sim_spin_unlock(struct spinlock *l)
+{
+	struct world_cpu *c = world_self;
+	struct sim *sim = sim_of(c->w);
+	struct sim_spinner *first = l->waiters;
+	struct sim_spinner *second = first->next;
+
+	l->nr_waiters -= 1;
+	l->waiters = second;
+	if (second)
+		second->last = first->last;
+	l->owner = first->cpu->cpu.id + 1u;
+	l->free_at = c->clock;
+	sim_grant(first->cpu, &first->wait, c->clock + sim_handoff_ns(sim, l->nr_waiters));
+}
+
+/* ---- semaphores ----------------------------------------------------------------------------- */
+
+/* A task in the queue of a semaphore; on its stack. */
+struct sim_sem_waiter {
+	struct list_head list;
+	struct world_task *task;
+	u64 granted_at; /* SIM_NEVER: not yet */
+	bool write;
+};
+
+static void sim_sem_take(struct rw_semaphore *s, struct world_task *t, bool write, u64 now)
+{
+	if (write)
+		s->writer = t;
+	else
+		s->nr_readers += 1;
+	if (write || s->nr_readers == 1)
+		s->taken_at = now;
+	world_self->ledger->lock[s->class].acquisitions += 1;
+}
+
+/* Nobody holds it any more, but it was released later than now. */
+static void sim_sem_wait_until(struct world_cpu *c, u64 free_at)
+{
+	span_enter(SPAN_SPIN_WAIT);
+	c->clock = max(c->clock, free_at);
+	sim_order(c);
+	span_exit();
+}
+
+/* Spins for a short while, as long as the owner may be about to release it, then sleeps. */
+static void sim_sem_queue(struct rw_semaphore *s, bool write)
+{
+	struct world_task *t = world_current();
+	struct sim_sem_waiter me = {.task = t, .granted_at = SIM_NEVER, .write = write};
+
+	list_add_tail(&me.list, &s->waiters);
+	s->nr_waiters += 1;
+	t->waits_for = s;
+	t->waits_class = s->class;
+	((struct sim_task *)t->engine)->sem = s;
+	span_enter(SPAN_SPIN_WAIT);
+	charge(COST_MUTEX_SPIN);
+	sim_order(world_self);
+	if (me.granted_at != SIM_NEVER && me.granted_at > world_now()) {
+		/* By a CPU that is ahead. */
+		world_self->clock = me.granted_at;
+		sim_order(world_self);
+	}
+	span_exit();
+	while (me.granted_at == SIM_NEVER) {
+		t->state = WORLD_TASK_UNINTERRUPTIBLE;
+		sim_schedule(WORLD_FOREVER);
+	}
+	t->waits_for = NULL;
+	t->waits_class = 0;
+	((struct sim_task *)t->engine)->sem = NULL;
+}
+
+void sim_down(struct rw_semaphore *s, bool write)
+{
+	struct world_cpu *c = world_self;
+	struct sim *sim = sim_of(c->w);
+	struct ledger_lock_stat *st = &c->ledger->lock[s->class];
+	u64 since = c->clock;
+
+	VM_BUG_ON_MSG(c->in_irq, "an interrupt takes semaphore %s", ledger_lock_name[s->class]);
+	VM_BUG_ON_MSG(c->irq_off || c->nr_spin, "semaphore %s is waited for in an atomic section",
+	              ledger_lock_name[s->class]);
+	VM_BUG_ON_MSG(s->writer == c->task, "semaphore %s is taken twice by task %s",
+	              ledger_lock_name[s->class], c->task->name);
+	st->contentions += 1;
+	if (s->writer || s->nr_waiters || (write && s->nr_readers)) {
+		VM_BUG_ON_MSG(!sim->running, "the boot task waits for semaphore %s",
+		              ledger_lock_name[s->class]);
+		sim_sem_queue(s, write);
+	} else {
+		sim_sem_take(s, c->task, write, c->clock);
+		if (sim->running)
+			sim_sem_wait_until(c,
+			                   write ? max(s->free_at, s->read_free_at) : s->free_at);
+		if (write)
+			s->taken_at = c->clock;
+	}
+	sim_lock_waited(st, world_now() - since);
+	world_line_write(&s->line);
+	charge(COST_RWSEM);
+}
+
+/* Hands @s to the first waiter: a writer, or all readers up to the next writer. */
+void sim_up(struct rw_semaphore *s, bool write)
+{
+	struct sim_sem_waiter *w;
+	struct sim_sem_waiter *next;
+
+	(void)write;
+	list_for_each_entry_safe (w, next, &s->waiters, list) {
+		struct world_task *t = w->task;
+
+		if (s->writer || (w->write && s->nr_readers))
+			return;
+		list_del(&w->list);
+		s->nr_waiters -= 1;
+		sim_sem_take(s, t, w->write, world_now());
+		w->granted_at = world_now();
+		sim_wake(t); /* not needed if it still spins */
+	}
+}

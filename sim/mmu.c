@@ -1,0 +1,555 @@
+/*
+ * User mode and the MMU: entering and leaving the kernel, user accesses, address spaces, TLBs.
+ *
+ * An access walks the core's tables as the hardware does, a leaf table at a time, and sets accessed
+ * and dirty bits in place. Time is charged for runs of pages; between order points a task covers at
+ * most one leaf table or SIM_RUN_AHEAD_NS. There is no TLB: every page costs one miss, entries take
+ * effect at once, and a flush costs its time on the CPUs that may hold entries. So a CPU never uses
+ * a stale entry, and an accessed bit that was cleared without a flush is set again by the next
+ * access.
+ */
+#include "sim/engine.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/bitmap.h"
+
+/* ---- address spaces ------------------------------------------------------------------------- */
+
+static void sim_unload_as(struct sim_cpu *s)
+{
+	struct world_as *as = s->loaded;
+
+	if (!as)
+		return;
+	VM_BUG_ON(!test_bit(s->cpu.id, as->cpumask));
+	__clear_bit(s->cpu.id, as->cpumask);
+	as->nr_loaded -= 1;
+	s->loaded = NULL;
+}
+
+void sim_load_as(struct sim_cpu *s, struct world_as *as)
+{
+	if (s->loaded == as)
+		return;
+	sim_unload_as(s);
+	VM_BUG_ON(test_bit(s->cpu.id, as->cpumask));
+	__set_bit(s->cpu.id, as->cpumask);
+	as->nr_loaded += 1;
+	s->loaded = as;
+}
+
+void sim_use_as(struct world_as *as)
+{
+	struct sim_cpu *s = sim_self();
+	struct sim *sim = s->sim;
+	struct world_task *t = s->cpu.task;
+	struct world_as *old = t->as;
+	u64 cpu;
+
+	if (as == old)
+		return;
+	world_order();
+	t->as = as;
+	if (as) {
+		as->nr_tasks += 1;
+		sim_load_as(s, as);
+	}
+	if (!old || --old->nr_tasks)
+		return;
+	/* The core may free it now. */
+	for_each_set_bit (cpu, old->cpumask, sim->w.hw->nr_cpus)
+		sim_unload_as(&sim->cpus[cpu]);
+	if (sim->tags)
+		sim_tag_forget(sim, old);
+}
+
+/* ---- TLB flushes ---------------------------------------------------------------------------- */
+
+struct sim_flush {
+	const struct world_as *as; /* NULL: whatever is loaded */
+	u64 nr_pages;
+};
+
+static void sim_flush_own(u64 nr_pages)
+{
+	if (nr_pages > WORLD_TLB_CEILING)
+		charge(COST_TLB_FULL);
+	else
+		charge_n(COST_INVLPG, nr_pages);
+}
+
+/* A CPU that only borrows the address space (lazy TLB) lets go of it: one IPI, and no more. */
+static void sim_flush_ipi(void *arg)
+{
+	const struct sim_flush *f = arg;
+	struct sim_cpu *s = sim_self();
+
+	if (f->as && s->loaded != f->as)
+		return; /* has changed its address space meanwhile */
+	if (s->loaded && s->cpu.task->as != s->loaded) {
+		sim_unload_as(s);
+		charge(COST_TLB_FULL);
+		return;
+	}
+	sim_flush_own(f->nr_pages);
+}
+
+static void sim_flush_mask(const u64 *mask, struct sim_flush *f)
+{
+	struct world_cpu *c = world_self;
+	u32 nr_words = DIV_ROUND_UP((u32)c->w->hw->nr_cpus, 64u);
+	u64 others = 0;
+
+	world_order();
+	for (u32 i = 0; i < nr_words; i++)
+		others |= mask[i] & ~(i == c->id / 64u ? BIT(c->id % 64) : 0);
+	if (test_bit(c->id, mask))
+		sim_flush_own(f->nr_pages);
+	if (others)
+		sim_ipi(mask, sim_flush_ipi, f);
+}
+
+void sim_tlb_flush(struct world_as *as, u64 start, u64 end)
+{
+	struct sim_flush f = {.as = as, .nr_pages = DIV_ROUND_UP(end - start, PAGE_SIZE)};
+
+	if (!as->nr_loaded)
+		return;
+	sim_flush_mask(as->cpumask, &f);
+}
+
+void sim_tlb_flush_mask(const u64 *cpumask)
+{
+	struct sim_flush f = {.nr_pages = WORLD_TLB_CEILING + 1};
+
+	sim_flush_mask(cpumask, &f);
+}
+
+/* ---- user mode ------------------------------------------------------------------------------ */
+
+void sim_user(bool enter)
+{
+	struct world_cpu *c = world_self;
+	struct world_task *t = c->task;
+
+	VM_BUG_ON(t->in_user == enter);
+	if (enter) {
+		sim_preempt_point();
+		c = world_self;
+	}
+	world_task_account(c, t);
+	t->in_user = enter;
+}
+
+/*
+ * In user mode: interrupts have run, other CPUs have caught up. Gives way if it must. False if
+ * nothing can have happened.
+ */
+static bool sim_user_order(void)
+{
+	struct world_cpu *c = world_self;
+
+	if (likely(c->clock < c->limit))
+		return false;
+	sim_order(c);
+	if (unlikely(c->need_resched)) {
+		sim_user(false);
+		sim_user(true);
+	}
+	return true;
+}
+
+/*
+ * The factor of this task's user code for one call, in 2^-20: its own speed, and the profile's
+ * seeded jitter.
+ */
+static u64 sim_user_factor(struct sim *sim, struct sim_task *t)
+{
+	u64 jitter_bp = sim->w.hw->seed_jitter_bp;
+	u64 factor = ((u64)t->speed_bp << 20) / SIM_NORMAL_SPEED;
+
+	if (jitter_bp) {
+		u64 r = rand_hash(sim->w.seed, SIM_STREAM_JITTER, t->task->id, t->nr_accesses++);
+
+		factor = factor * (10000 - jitter_bp + rand_reduce(r, 2 * jitter_bp + 1)) / 10000;
+	}
+	return factor;
+}
+
+static u64 sim_user_scale(u64 ns, u64 factor)
+{
+	return factor == 1UL << 20 ? ns : (u64)(((unsigned __int128)ns * factor) >> 20);
+}
+
+void sim_user_compute(u64 ns)
+{
+	struct sim_cpu *s = sim_self();
+	struct world_task *t = s->cpu.task;
+	u64 end;
+
+	VM_BUG_ON_MSG(!t->in_user, "user code runs in the kernel");
+	world_task_account(&s->cpu, t);
+	end = t->utime_ns + sim_user_scale(ns, sim_user_factor(s->sim, t->engine));
+	while (t->utime_ns < end && !t->signal) {
+		struct sim_wait w = {.at = s->cpu.clock + end - t->utime_ns};
+
+		/* It touches nothing, so other CPUs need not take turns with it. */
+		sim_park(s, &w, SIM_PARKED_COMPUTE);
+		world_task_account(&s->cpu, t);
+		sim_order(&s->cpu);
+		sim_user_order();
+		s = sim_self();
+		world_task_account(&s->cpu, t);
+	}
+}
+
+/* ---- user accesses -------------------------------------------------------------------------- */
+
+/* One call of world_user_access(). */
+struct sim_access {
+	struct sim *sim;
+	struct world_task *task;
+	struct world_as *as;
+	enum world_access kind;
+	enum world_cost cost;
+	u64 needs;
+	u64 sets;
+	u64 factor;  /* of user time, in 2^-20 */
+	u32 nr_max;  /* pages between order points */
+	pte_t *leaf; /* the leaf table found last, while table_gen stays the same */
+	u64 leaf_index;
+	u64 leaf_gen;
+	u64 stuck_va; /* a fault that comes back for ever is somebody's bug */
+	u32 nr_stuck;
+};
+
+#define SIM_STUCK_MAX 100000
+
+static void sim_access_init(struct sim_access *a, struct world_as *as, enum world_access kind)
+{
+	struct world_cpu *c = world_self;
+	u64 page_ns;
+
+	a->sim = sim_of(c->w);
+	a->task = c->task;
+	a->as = as;
+	a->kind = kind;
+	a->cost = world_access_cost(kind);
+	a->needs = world_access_needs(kind);
+	a->sets = world_access_sets(kind);
+	a->factor = sim_user_factor(a->sim, a->task->engine);
+	page_ns = sim_user_scale(c->cost[COST_TLB_MISS] + c->cost[a->cost], a->factor);
+	a->nr_max = page_ns ? (u32)clamp_t(u64, SIM_RUN_AHEAD_NS / page_ns, 1, PTRS_PER_TABLE)
+	                    : PTRS_PER_TABLE;
+	a->leaf = NULL;
+	a->stuck_va = SIM_NEVER;
+	a->nr_stuck = 0;
+}
+
+/* Charges @nr pages, in one of which nothing happened. */
+static __always_inline void sim_access_charge(const struct sim_access *a, u64 nr, u64 nr_misses)
+{
+	struct world_cpu *c = world_self;
+	u64 ns = c->cost[COST_TLB_MISS] * nr_misses + c->cost[a->cost] * nr;
+
+	c->clock += sim_user_scale(ns, a->factor);
+	c->cost_count[COST_TLB_MISS] += nr_misses;
+	c->cost_count[a->cost] += nr;
+}
+
+/* The trap's time belongs to the fault's span, which the upcall enters. */
+static void sim_charge_trap(struct world_cpu *c)
+{
+	u16 node = ledger_child(c->ledger, c->span, SPAN_FAULT);
+
+	charge(COST_FAULT_TRAP);
+	c->ledger->node[node].ns += c->cost[COST_FAULT_TRAP];
+	c->span_start += c->cost[COST_FAULT_TRAP];
+}
+
+/* Enters the kernel for a page that cannot be accessed, and comes back to user mode. */
+static int sim_fault(struct sim_access *a, u64 va)
+{
+	struct world_cpu *c = world_self;
+	struct world_task *t = a->task;
+	int err;
+
+	if (va != a->stuck_va) {
+		a->stuck_va = va;
+		a->nr_stuck = 0;
+	} else if (++a->nr_stuck == SIM_STUCK_MAX) {
+		panic("the fault at 0x%lx comes back for ever", va);
+	}
+	world_task_account(c, t);
+	t->in_user = false;
+	sim_charge_trap(c);
+	err = c->w->up->fault(c->w->machine, t, va, a->kind);
+	if (unlikely(world_self->need_resched))
+		sim_preempt_point();
+	world_task_account(world_self, t);
+	t->in_user = true;
+	if (!err && unlikely(t->signal))
+		err = -EINTR;
+	return err;
+}
+
+/* The leaf table of page @page, or NULL; *@huge is the entry, if a huge one maps it. */
+static pte_t *sim_find_leaf(struct sim_access *a, u64 page, pte_t **huge)
+{
+	u64 index = page / PTRS_PER_TABLE;
+	unsigned int level;
+	pte_t *entry;
+
+	*huge = NULL;
+	if (a->leaf && a->leaf_index == index && a->leaf_gen == a->as->table_gen)
+		return a->leaf;
+	a->leaf = NULL;
+	entry = world_walk(&a->sim->w, a->as, index * PTRS_PER_TABLE * PAGE_SIZE, &level);
+	if (!entry)
+		return NULL;
+	if (level) {
+		*huge = entry;
+		return NULL;
+	}
+	a->leaf = entry;
+	a->leaf_index = index;
+	a->leaf_gen = a->as->table_gen;
+	return entry;
+}
+
+/* Accesses entries until one does not allow it. Returns how many did. */
+static __always_inline u64 sim_touch_run(pte_t *pte, u64 nr, u64 needs, u64 sets)
+{
+	u64 i;
+
+	for (i = 0; i < nr; i++) {
+		u64 v = pte[i].v;
+
+		if (unlikely((v & needs) != needs))
+			break;
+		if ((v & sets) != sets)
+			pte[i].v = v | sets;
+	}
+	return i;
+}
+
+/* All of the pages up to @end that the huge entry of @page maps. */
+static u64 sim_touch_huge(struct sim_access *a, pte_t *entry, u64 page, u64 end)
+{
+	u64 nr = min(end, ALIGN_DOWN(page, PTRS_PER_TABLE) + PTRS_PER_TABLE) - page;
+
+	if ((entry->v & a->needs) != a->needs)
+		return 0;
+	nr = min_t(u64, nr, a->nr_max);
+	entry->v |= a->sets;
+	sim_access_charge(a, nr, 1);
+	return nr;
+}
+
+static int sim_access_in_order(struct sim_access *a, u64 page, u64 end)
+{
+	while (page < end) {
+		pte_t *huge;
+		pte_t *leaf = sim_find_leaf(a, page, &huge);
+		u64 index = page % PTRS_PER_TABLE;
+		u64 nr = min3(end - page, PTRS_PER_TABLE - index, (u64)a->nr_max);
+		u64 done = 0;
+
+		if (leaf) {
+			done = sim_touch_run(leaf + index, nr, a->needs, a->sets);
+			sim_access_charge(a, done, done);
+		} else if (huge) {
+			nr = done = sim_touch_huge(a, huge, page, end);
+		}
+		if (unlikely(a->sim->w.check))
+			for (u64 i = 0; i < done; i++)
+				sim_tag_access(a->sim, a->as, (page + i) << PAGE_SHIFT,
+				               huge ? *huge : leaf[index + i], a->kind);
+		page += done;
+		if (sim_user_order()) {
+			if (unlikely(a->task->signal))
+				return -EINTR;
+		} else if (done < nr) {
+			int err = sim_fault(a, page << PAGE_SHIFT);
+
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+/* ---- in random order ------------------------------------------------------------------------ */
+
+/*
+ * A seeded permutation of [0, nr): multiplications and shifts that are bijections of the next
+ * power of two, walked until the result is in range. A step costs less than a Feistel round.
+ */
+struct sim_permutation {
+	u64 nr;
+	u64 mask;
+	u32 shift;
+	u64 mul[3];
+	u64 add[3];
+};
+
+static void sim_permutation_init(struct sim_permutation *p, u64 nr, u64 seed)
+{
+	u32 bits = max(fls64(nr - 1), 1);
+
+	p->nr = nr;
+	p->mask = GENMASK(bits - 1, 0);
+	p->shift = (bits + 1) / 2;
+	for (u32 i = 0; i < 3; i++) {
+		p->mul[i] = rand_hash(seed, SIM_STREAM_PATTERN, nr, 2 * i) | 1;
+		p->add[i] = rand_hash(seed, SIM_STREAM_PATTERN, nr, 2 * i + 1);
+	}
+}
+
+static __always_inline u64 sim_permute(const struct sim_permutation *p, u64 x)
+{
+	do {
+		x = (x * p->mul[0] + p->add[0]) & p->mask;
+		x ^= x >> p->shift;
+		x = (x * p->mul[1] + p->add[1]) & p->mask;
+		x ^= x >> p->shift;
+		x = (x * p->mul[2] + p->add[2]) & p->mask;
+	} while (x >= p->nr);
+	return x;
+}
+
+#define SIM_BATCH 32  /* entries that are fetched ahead */
+#define SIM_REGIONS 8 /* second-level tables that are remembered */
+
+struct sim_regions {
+	u64 gen;
+	u64 index[SIM_REGIONS];
+	pte_t *table[SIM_REGIONS];
+};
+
+/* The second-level table that covers @page, or NULL. */
+static pte_t *sim_find_region(const struct sim_access *a, u64 page)
+{
+	pte_t *table = world_table(&a->sim->w, a->as->root);
+
+	for (unsigned int level = PTE_LEVELS - 1; level > 1; level--) {
+		pte_t entry = table[pte_index(page << PAGE_SHIFT, level)];
+
+		if (!pte_present(entry))
+			return NULL;
+		table = world_table(&a->sim->w, pte_pfn(entry));
+	}
+	return table;
+}
+
+/* The entry that maps @page, or NULL. */
+static __always_inline pte_t *sim_find_entry(const struct sim_access *a, struct sim_regions *r,
+                                             u64 page)
+{
+	u64 index = page / (PTRS_PER_TABLE * PTRS_PER_TABLE);
+	u32 slot = index % SIM_REGIONS;
+	pte_t *entry;
+
+	if (unlikely(r->gen != a->as->table_gen)) {
+		memset(r->index, 0xff, sizeof(r->index));
+		r->gen = a->as->table_gen;
+	}
+	if (unlikely(r->index[slot] != index)) {
+		pte_t *table = sim_find_region(a, page);
+
+		if (!table)
+			return NULL;
+		r->index[slot] = index;
+		r->table[slot] = table;
+	}
+	entry = &r->table[slot][page / PTRS_PER_TABLE % PTRS_PER_TABLE];
+	if (unlikely(!pte_present(*entry)))
+		return NULL;
+	if (unlikely(entry->v & PTE_HUGE))
+		return entry;
+	return &world_table(&a->sim->w, pte_pfn(*entry))[page % PTRS_PER_TABLE];
+}
+
+/* Accesses pages until one needs a fault. Returns how many were accessed. */
+static __always_inline u64 sim_touch_batch(const struct sim_access *a, const u64 *page,
+                                           pte_t *const *entry, u64 nr)
+{
+	u64 i;
+
+	for (i = 0; i < nr; i++) {
+		pte_t *e = entry[i];
+
+		if (unlikely(!e || (e->v & a->needs) != a->needs))
+			break;
+		if ((e->v & a->sets) != a->sets)
+			e->v |= a->sets;
+		if (unlikely(a->sim->w.check))
+			sim_tag_access(a->sim, a->as, page[i] << PAGE_SHIFT, *e, a->kind);
+	}
+	return i;
+}
+
+static int sim_access_at_random(struct sim_access *a, u64 first, u64 nr, u64 seed)
+{
+	struct sim_permutation perm;
+	struct sim_regions regions = {.gen = ~a->as->table_gen};
+	u64 page[SIM_BATCH];
+	pte_t *entry[SIM_BATCH];
+	u64 since_order = 0;
+	u64 i = 0;
+
+	sim_permutation_init(&perm, nr, seed);
+	while (i < nr) {
+		u64 n = min_t(u64, SIM_BATCH, nr - i);
+		u64 done = 0;
+
+		for (u64 k = 0; k < n; k++) {
+			page[k] = first + sim_permute(&perm, i + k);
+			entry[k] = sim_find_entry(a, &regions, page[k]);
+			__builtin_prefetch(entry[k], 1);
+		}
+		while (done < n) {
+			u64 ran = sim_touch_batch(a, page + done, entry + done, n - done);
+			bool ordered = false;
+
+			sim_access_charge(a, ran, ran);
+			done += ran;
+			since_order += ran;
+			if (done < n || since_order >= a->nr_max) {
+				ordered = sim_user_order();
+				since_order = 0;
+			}
+			if (ordered && unlikely(a->task->signal))
+				return -EINTR;
+			if (done < n && !ordered) {
+				int err = sim_fault(a, page[done] << PAGE_SHIFT);
+
+				if (err)
+					return err;
+				ordered = true;
+			}
+			/* Tables may have come or gone. */
+			for (u64 k = done; ordered && k < n; k++)
+				entry[k] = sim_find_entry(a, &regions, page[k]);
+		}
+		i += n;
+	}
+	return 0;
+}
+
+int sim_user_access(struct world_as *as, u64 va, u64 len, enum world_access kind, u64 seed)
+{
+	struct sim_access a;
+	u64 first = va >> PAGE_SHIFT;
+	u64 end = (va + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
+
+	VM_BUG_ON_MSG(!world_current()->in_user, "user code runs in the kernel");
+	if (!len)
+		return 0;
+	sim_access_init(&a, as, kind);
+	if (seed)
+		return sim_access_at_random(&a, first, end - first, seed);
+	return sim_access_in_order(&a, first, end);
+}

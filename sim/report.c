@@ -1,0 +1,144 @@
+/*
+ * What the engine tells people: deadlocks, and trace events.
+ */
+#include "sim/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- deadlocks ------------------------------------------------------------------------------ */
+
+static const char *sim_state_name(const struct world_task *t)
+{
+	switch (t->state) {
+	case WORLD_TASK_NEW:
+		return "not started";
+	case WORLD_TASK_RUNNING:
+		return "running";
+	case WORLD_TASK_INTERRUPTIBLE:
+		return "sleeps, interruptible";
+	case WORLD_TASK_UNINTERRUPTIBLE:
+		return "sleeps";
+	case WORLD_TASK_DEAD:
+		return "dead";
+	}
+	return "?";
+}
+
+/* A semaphore that a task waits for, and who has it. */
+static void sim_report_sem(FILE *out, const struct world_task *t)
+{
+	const struct rw_semaphore *s = t->waits_for;
+
+	fprintf(out, ", waits for %s", ledger_lock_name[t->waits_class]);
+	if (s->writer)
+		fprintf(out, ", held by %s (%u)", s->writer->name, s->writer->id);
+	else
+		fprintf(out, ", held by %d readers", s->nr_readers);
+	fprintf(out, ", %u in the queue", s->nr_waiters);
+}
+
+static void sim_report_task(struct sim *sim, FILE *out, struct world_task *t)
+{
+	const struct sim_task *st = t->engine;
+	const struct world_upcalls *up = sim->w.up;
+
+	fprintf(out, "  task %s (%u), CPU %u, %s", t->name, t->id, t->cpu, sim_state_name(t));
+	if (st->sem)
+		sim_report_sem(out, t);
+	else if (t->waits_for && t->state != WORLD_TASK_RUNNING)
+		fputs(", in a wait queue", out);
+	if (st->timeout.pending)
+		fprintf(out, ", until %lu ns", st->timeout.time);
+	fputc('\n', out);
+	if (up && up->describe_task)
+		up->describe_task(sim->w.machine, t, out);
+}
+
+static void sim_report_cpu(FILE *out, const struct sim_cpu *s)
+{
+	const struct world_cpu *c = &s->cpu;
+
+	if (s->spins_on)
+		fprintf(out,
+		        "  CPU %u, task %s (%u), spins for %s, held by CPU %u, %u in the queue%s\n",
+		        c->id, c->task->name, c->task->id, ledger_lock_name[s->spins_on->class],
+		        s->spins_on->owner - 1, s->spins_on->nr_waiters,
+		        c->irq_off ? ", interrupts off" : "");
+	else if (s->parked == SIM_PARKED_IPI)
+		fprintf(out, "  CPU %u, task %s (%u), waits for an IPI%s\n", c->id, c->task->name,
+		        c->task->id, c->irq_off ? ", interrupts off" : "");
+}
+
+void sim_report_deadlock(struct sim *sim)
+{
+	FILE *out = sim->report;
+	struct sim_task *st;
+
+	fprintf(out, "quire: deadlock at %lu ns: no CPU has anything to do, and tasks remain\n",
+	        world_now());
+	for (u32 i = 0; i < sim->w.hw->nr_cpus; i++)
+		sim_report_cpu(out, &sim->cpus[i]);
+	list_for_each_entry (st, &sim->tasks, list) {
+		if (st->task->state != WORLD_TASK_DEAD && st->task->state != WORLD_TASK_NEW)
+			sim_report_task(sim, out, st->task);
+	}
+	if (sim->w.again)
+		fprintf(out, "again: %s\n", sim->w.again);
+	fflush(out);
+}
+
+/* ---- trace events --------------------------------------------------------------------------- */
+
+struct sim_trace_ring {
+	u64 nr_seen;
+	u32 max;
+	struct sim_trace_event event[];
+};
+
+int sim_trace_create(struct sim *sim, u32 nr)
+{
+	sim->trace = calloc(1, sizeof(*sim->trace) + nr * sizeof(sim->trace->event[0]));
+	if (!sim->trace)
+		return -ENOMEM;
+	sim->trace->max = nr;
+	return 0;
+}
+
+void sim_trace_destroy(struct sim *sim)
+{
+	free(sim->trace);
+	sim->trace = NULL;
+}
+
+void sim_trace(struct world_cpu *c, enum ledger_event e, u64 a, u64 b)
+{
+	struct sim_trace_ring *ring = sim_of(c->w)->trace;
+
+	ring->event[ring->nr_seen++ % ring->max] = (struct sim_trace_event){
+		.clock = c->clock,
+		.a = a,
+		.b = b,
+		.task = c->task->id,
+		.cpu = c->id,
+		.event = (u8)e,
+	};
+}
+
+u64 sim_trace_count(const struct world *w, u64 *nr_lost)
+{
+	const struct sim_trace_ring *ring = sim_of(w)->trace;
+	u64 nr = ring ? min_t(u64, ring->nr_seen, ring->max) : 0;
+
+	if (nr_lost)
+		*nr_lost = ring ? ring->nr_seen - nr : 0;
+	return nr;
+}
+
+const struct sim_trace_event *sim_trace_at(const struct world *w, u64 i)
+{
+	const struct sim_trace_ring *ring = sim_of(w)->trace;
+	u64 first = ring->nr_seen > ring->max ? ring->nr_seen - ring->max : 0;
+
+	return &ring->event[(first + i) % ring->max];
+}

@@ -1,0 +1,91 @@
+/*
+ * The simulated machine, for whoever joins it to a memory manager.
+ *
+ *     w = sim_create(hw, &options, err);
+ *     ... boot: the caller is the boot task on CPU 0; what it charges costs nothing ...
+ *     sim_run(w);        until every user task has ended
+ *     ... the caller is the boot task again: audits, reports ...
+ *     sim_destroy(w);
+ *
+ * The boot task must not sleep, nor touch user memory. One world runs at a time in a host thread,
+ * but many can exist. How it works is told in engine.h.
+ */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include <stdio.h>
+
+#include "world/world.h"
+
+#define SIM_ERROR_MAX 512
+#define SIM_NORMAL_SPEED 10000
+
+struct sim_options {
+	u64 seed;
+	u64 max_ns;        /* sim_run() gives up at this virtual time; 0: never */
+	bool check;        /* tag and verify contents */
+	bool tracing;      /* keep trace events */
+	bool explore;      /* ties between CPUs are broken by the seed, not by CPU number */
+	u32 nr_trace_max;  /* trace events kept, the last ones; 0: a million */
+	const char *again; /* the command that repeats this run, for reports; NULL: unknown */
+	FILE *report;      /* where a deadlock is explained; NULL: stderr */
+	u32 fail_every[8]; /* failure injection, by enum world_fail */
+};
+
+/*
+ * Builds the machine @hw describes, which must stay as it is until sim_destroy().
+ * NULL if it is impossible or the host has no memory, with the reason in @err (SIM_ERROR_MAX).
+ */
+struct world *sim_create(const struct hw_machine *hw, const struct sim_options *opt, char *err);
+
+/*
+ * Runs until every user task that was started has ended, background tasks apart, or until
+ * sim_stop(). May be called once. Returns 0; -ETIME at max_ns; -EDEADLK if tasks remain, and
+ * nothing will ever wake one, with a report of who waits for what.
+ */
+int sim_run(struct world *w);
+
+/* Called by a task or interrupt: the run ends at the next order point. */
+void sim_stop(struct world *w);
+
+void sim_destroy(struct world *w);
+
+/* When the run ended. Every CPU's busy and idle time add up to this. */
+u64 sim_elapsed(const struct world *w);
+
+struct sim_cpu_times {
+	u64 busy_ns; /* tasks and interrupts */
+	u64 idle_ns; /* the way out of idleness included */
+};
+
+struct sim_cpu_times sim_cpu_times(const struct world *w, u32 cpu);
+
+/* ---- tasks: after world_task_init() ------------------------------------------------------------ */
+
+/* @t's user code takes @bp parts in 10,000 of what the profile says. */
+void sim_task_set_speed(struct world_task *t, u32 bp);
+
+/* sim_run() does not wait for @t. Before it is started. */
+void sim_task_set_background(struct world_task *t);
+
+/* Bytes of the stack of @t that have ever been used. */
+u64 sim_task_stack_used(const struct world_task *t);
+
+/* ---- trace events, kept if options.tracing ----------------------------------------------------- */
+
+struct sim_trace_event {
+	u64 clock;
+	u64 a; /* as enum ledger_event says */
+	u64 b;
+	u32 task;
+	u16 cpu;
+	u8 event; /* enum ledger_event */
+};
+
+/* How many are kept, and (unless NULL) how many older ones have been lost. */
+u64 sim_trace_count(const struct world *w, u64 *nr_lost);
+
+/* The @i-th that is kept, in order of recording: clocks rise per CPU, and nearly so over all. */
+const struct sim_trace_event *sim_trace_at(const struct world *w, u64 i);
+
+#endif
