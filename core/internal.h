@@ -7,6 +7,8 @@
 #ifndef CORE_INTERNAL_H
 #define CORE_INTERNAL_H
 
+#include <errno.h>
+
 #include "core/knobs.h"
 #include "core/mm.h"
 #include "core/mm_types.h"
@@ -52,6 +54,7 @@ typedef u32 gfp_t;
 #define ALLOC_OOM (1u << 5)
 #define ALLOC_FAIR (1u << 6) /* 3.12 to 4.7: the fair pass */
 #define ALLOC_KSWAPD (1u << 7)
+#define ALLOC_NOFRAGMENT (1u << 8) /* 6.18: do not take from blocks of another type */
 
 #define SWAP_CLUSTER_MAX 32
 #define DEF_PRIORITY 12
@@ -83,6 +86,7 @@ struct cpu_data {
 	u64 event[NR_VM_EVENTS]; /* (o) */
 	struct cpu_pagevecs pvec;
 	struct world_timer stat_timer; /* folds counters every vm.stat_interval */
+	struct stat_cpu *stat_free;    /* (o) stat_cpus not in use, linked: see vmstat.c */
 	u64 swap_next[MAX_SWAPFILES];  /* cluster the CPU allocates from: next slot + 1; 0: none */
 };
 
@@ -95,6 +99,7 @@ enum slab_kind { SLAB_VMA, SLAB_ANON_VMA, SLAB_AVC, SLAB_MM, SLAB_TASK, NR_SLABS
 struct kmem_cache {
 	struct pool pool;
 	u32 objs_per_frame;
+	u32 frames_per_obj;
 	u32 nr_objs;
 	u32 nr_frames;
 	struct page_list frames[1]; /* LIFO; pages of node 0's base or of where they came from */
@@ -112,8 +117,13 @@ struct machine {
 	unsigned long totalram_pages; /* managed, all zones */
 	unsigned long totalreserve_pages;
 	unsigned long min_free_kbytes; /* effective */
-	struct arena arena;            /* everything of known size at boot */
-	struct cpu_data **cpu;         /* [nr_cpus]; NULL until used: this_cpu() */
+	struct stat_total vm_stat;     /* sums over zones and nodes */
+	/* Too little memory to keep migrate types apart. (c) */
+	bool page_group_by_mobility_disabled;
+	bool draining;         /* (a) 6.18: somebody is in drain_all_pages() */
+	u32 nr_world_tasks;    /* (c) ids up to this are the world's own, not struct tasks */
+	struct arena arena;    /* everything of known size at boot */
+	struct cpu_data **cpu; /* [nr_cpus]; NULL until used: this_cpu() */
 
 	/* page tables */
 	void *tables;           /* table n at n * PAGE_SIZE */
@@ -121,7 +131,10 @@ struct machine {
 	u32 max_tables;
 	u32 nr_tables;  /* highest number used so far */
 	u32 free_table; /* head of the list of free numbers, linked through table.nr_used */
+	struct arena table_arena; /* pgtable.c: tables and table */
+	struct page *zero_page;   /* what reads of untouched memory map; NULL until the first */
 	struct kmem_cache slab[NR_SLABS];
+	struct pool gather_pool; /* zap.c: struct mmu_gather_batch */
 
 	struct list_head tasks; /* all user tasks */
 	struct list_head mms;   /* all address spaces */
@@ -135,6 +148,11 @@ struct machine {
 	struct spinlock swap_avail_lock;
 	u32 swap_order[MAX_SWAPFILES]; /* areas by priority, best first */
 	struct pool io_pool;           /* struct world_io */
+	u32 swapin_readahead_hits;     /* (a) since the last readahead; starts at 4 */
+	u32 last_readahead_pages;      /* (a) */
+	u64 prev_swap_offset;          /* (a) */
+	u32 nr_rotate_swap;            /* (a) areas on rotating disks */
+	u64 nr_swap_errors[2];         /* (a) pages whose read, write failed */
 
 	/* waiting */
 	struct wait_queue_head
@@ -164,6 +182,12 @@ static inline struct cpu_data *this_cpu(struct machine *m)
 	return likely(d) ? d : __this_cpu_alloc(m);
 }
 
+/* Flags of the running task; 0 in the boot context, and for tasks that are the world's own. */
+static inline u32 current_flags(const struct machine *m)
+{
+	return world_self->task->id > m->nr_world_tasks ? current_task()->flags : 0;
+}
+
 static inline struct page *pfn_to_page(const struct machine *m, u64 pfn)
 {
 	return &m->mem_map[pfn];
@@ -182,6 +206,12 @@ static inline struct pglist_data *page_pgdat(const struct machine *m, const stru
 static inline struct zone *page_zone(const struct machine *m, const struct page *p)
 {
 	return &m->node[page_nid(p)].zone[page_zonenum(p)];
+}
+
+/* The zone that page->flags >> PAGE_ZONE_SHIFT names. */
+static inline struct zone *zone_of_key(const struct machine *m, u32 key)
+{
+	return &m->node[key >> (PAGE_NODE_SHIFT - PAGE_ZONE_SHIFT)].zone[key & 3];
 }
 
 static inline struct lruvec *page_lruvec(const struct machine *m, const struct page *p)
@@ -239,6 +269,8 @@ void __free_pages(struct machine *m, struct page *page, unsigned int order);
 /* Frees pages whose refcount is already 0 and that are on no LRU list: to the per-CPU lists. */
 void free_unref_page(struct machine *m, struct page *page);
 void free_unref_page_list(struct machine *m, struct page_list *list);
+/* The same for pages that reclaim took: before 4.15 they go where they are used again last. */
+void free_cold_page_list(struct machine *m, struct page_list *list);
 
 void drain_all_pages(struct machine *m);
 void drain_zone_pages(struct machine *m, struct zone *z, struct per_cpu_pages *pcp); /* own CPU's */
@@ -273,11 +305,65 @@ static inline void count_vm_event(struct machine *m, enum vm_event e)
 
 void vmstat_init_holder(struct machine *m, struct stat_holder *h);
 
+/* This CPU's differences of @h, and what to do when one has passed its threshold. */
+struct stat_cpu *__stat_cpu_alloc(struct machine *m, struct stat_holder *h);
+void __stat_fold(struct machine *m, struct stat_holder *h, enum vm_item item, long amount);
+
+static inline struct stat_cpu *stat_cpu(struct machine *m, struct stat_holder *h)
+{
+	struct stat_cpu *s = h->cpu[world_self->id];
+
+	if (unlikely(!s))
+		s = __stat_cpu_alloc(m, h);
+	charge(COST_VMSTAT);
+	/* Its line is written; COST_VMSTAT pays for that unless another CPU has looked at it. */
+	if (unlikely(s->line.shared || s->line.writer != world_self->id + 1))
+		world_line_write(&s->line);
+	else
+		s->line.version += 1;
+	return s;
+}
+
+static inline void mod_holder_state(struct machine *m, struct stat_holder *h, enum vm_item item,
+                                    long delta)
+{
+	struct stat_cpu *s = stat_cpu(m, h);
+	long x = s->diff[item] + delta;
+
+	if (unlikely(x > s->threshold || x < -(long)s->threshold)) {
+		__stat_fold(m, h, item, x);
+		x = 0;
+	}
+	s->diff[item] = (s8)x;
+}
+
 /* Adds @delta to a zone or node item with the threshold rule; interrupts off or item not used in
  * interrupts. No order point: adds commute. */
-void mod_zone_state(struct zone *z, enum vm_item item, long delta);
+static inline void mod_zone_state(struct zone *z, enum vm_item item, long delta)
+{
+	mod_holder_state(z->machine, &z->stat, item, delta);
+}
+
 /* The same for an item that is the node's from 4.8 on. */
-void mod_node_state(struct zone *z, enum vm_item item, long delta);
+static inline void mod_node_state(struct zone *z, enum vm_item item, long delta)
+{
+	mod_holder_state(z->machine, z->node_stat, item, delta);
+}
+
+/* The rule of Linux's inc_ and dec_ forms: a fold overshoots by half the threshold. @one: 1, -1. */
+static inline void inc_zone_state(struct zone *z, enum vm_item item, int one)
+{
+	struct stat_cpu *s = stat_cpu(z->machine, &z->stat);
+	long x = s->diff[item] + one;
+
+	if (unlikely(x * one > s->threshold)) {
+		long overstep = one * (s->threshold >> 1);
+
+		__stat_fold(z->machine, &z->stat, item, x + overstep);
+		x = -overstep;
+	}
+	s->diff[item] = (s8)x;
+}
 
 /* Cheap value and exact sum, negatives as 0. Order points; charge the lines they read. */
 unsigned long zone_page_state(struct zone *z, enum vm_item item);
@@ -320,11 +406,15 @@ void add_page_to_lru_list(struct machine *m, struct page *page, struct lruvec *l
 void add_page_to_lru_list_tail(struct machine *m, struct page *page, struct lruvec *lruvec);
 void del_page_from_lru_list(struct machine *m, struct page *page, struct lruvec *lruvec);
 void update_lru_size(struct machine *m, struct zone *z, enum lru_list lru, long nr);
+/* Boot: empty lists, @zone NULL where they are the node's. */
+void lruvec_init(struct machine *m, struct lruvec *lruvec, struct pglist_data *pgdat,
+                 struct zone *zone);
 void lru_audit(struct machine *m);
 
 /* ---- filemap.c: page lock and waiting for pages (mm/filemap.c) ------------------------------------------ */
 
 #define PAGE_WAIT_TABLE 256
+void page_wait_init(struct machine *m); /* boot: m->page_wait and m->congestion_wait */
 bool trylock_page(struct machine *m, struct page *page); /* order point */
 void lock_page(struct machine *m, struct page *page);    /* may switch tasks */
 void unlock_page(struct machine *m, struct page *page);
@@ -339,6 +429,10 @@ void congestion_wait(struct machine *m, bool write, u64 ticks);
 void wait_iff_congested(struct machine *m, struct zone *z, bool write, u64 ticks);
 
 /* ---- pgtable.c: page tables ----------------------------------------------------------------------------- */
+
+/* Reserves tables for as many frames as the machine has; before world_attach(). 0 or -ENOMEM. */
+int pt_init(struct machine *m);
+void pt_destroy(struct machine *m);
 
 static inline pte_t *table_entries(const struct machine *m, u32 table)
 {
@@ -368,6 +462,12 @@ static inline void set_pte(struct machine *m, u32 table, pte_t *pte, pte_t val)
 	*pte = val;
 }
 
+/*
+ * The first leaf table at or above *@va, which moves there (to a leaf's start, unless it began in
+ * it); 0: none below @end. Charges PT_WALK.
+ */
+u32 pt_next_leaf(struct machine *m, struct mm_struct *mm, u64 *va, u64 end);
+
 /* Frees all tables that only map within [@floor, @ceiling) around the unmapped [@start, @end). */
 void free_pgtables(struct machine *m, struct mm_struct *mm, u64 start, u64 end, u64 floor,
                    u64 ceiling);
@@ -375,19 +475,75 @@ void free_pgtables(struct machine *m, struct mm_struct *mm, u64 start, u64 end, 
 /* ---- slab.c ------------------------------------------------------------------------------------------------ */
 
 int slab_init(struct machine *m);
+void slab_destroy(struct machine *m);
 /* A zeroed object; NULL if a frame was needed and there was none. May switch tasks. */
 void *slab_alloc(struct machine *m, enum slab_kind kind, gfp_t gfp);
 void slab_free(struct machine *m, enum slab_kind kind, void *obj);
 
-/* ---- mmap.c, fork.c: address spaces ------------------------------------------------------------------------- */
+/* ---- task.c: tasks and system calls --------------------------------------------------------------------------- */
+
+/* What begins and ends a system call of the running task. A killed task gets -EINTR. */
+static inline struct task *sys_enter(enum ledger_span span)
+{
+	world_syscall_enter();
+	span_enter(span);
+	return current_task();
+}
+
+static inline int sys_exit(struct task *t, int err)
+{
+	span_exit();
+	world_syscall_exit();
+	return t->killed ? -EINTR : err;
+}
+
+/* ---- mmap.c, mprotect.c, fork.c: address spaces ---------------------------------------------------------------- */
+
+#define MMAP_MIN_ADDR 0x10000UL            /* vm.mmap_min_addr */
+#define MMAP_BASE (TASK_SIZE - (128 << 20)) /* below the smallest stack gap, no randomization */
+#define BRK_START 0x555555800000UL
+#define MAX_MAP_COUNT 65530 /* vm.max_map_count */
 
 struct mm_struct *mm_alloc(struct machine *m);
 void mm_put(struct machine *m, struct mm_struct *mm); /* last user: exit_mmap() */
 void exit_mmap(struct machine *m, struct mm_struct *mm);
+int dup_mmap(struct machine *m, struct mm_struct *dst, struct mm_struct *src); /* fork */
 /* First VMA that ends above @va; mmap_sem held. */
 struct vm_area_struct *find_vma(struct mm_struct *mm, u64 va);
+/* Its neighbours in the tree; NULL @vma: next is the first one. */
+struct vm_area_struct *vma_next(const struct mm_struct *mm, const struct vm_area_struct *vma);
+struct vm_area_struct *vma_prev(const struct vm_area_struct *vma);
+struct vm_area_struct *vm_area_alloc(struct machine *m, struct mm_struct *mm);
+struct vm_area_struct *vm_area_dup(struct machine *m, const struct vm_area_struct *vma);
+void vm_area_free(struct machine *m, struct vm_area_struct *vma);
+void vma_link(struct mm_struct *mm, struct vm_area_struct *vma);
 int split_vma(struct machine *m, struct vm_area_struct *vma, u64 addr, bool new_below);
+/* The VMA that [@addr, @end) with @vm_flags became part of; NULL: no neighbour can take it. */
+struct vm_area_struct *vma_merge(struct machine *m, struct mm_struct *mm,
+                                 struct vm_area_struct *prev, u64 addr, u64 end, u32 vm_flags,
+                                 struct anon_vma *anon_vma, u64 pgoff);
+/* A neighbour's anon_vma that @vma may share, so that they can merge later. */
+struct anon_vma *find_mergeable_anon_vma(struct vm_area_struct *vma);
 void mmap_audit(struct machine *m);
+
+/*
+ * mmap_sem for write, and what keeps the faults out that lock only their VMA (6.4, knob
+ * fault.vma_lock): a VMA is write-locked once per hold, by vma_start_write(), and let go with it.
+ */
+static inline void mmap_write_lock(struct mm_struct *mm)
+{
+	down_write(&mm->mmap_sem);
+	mm->mm_lock_seq += 1;
+}
+
+static inline void mmap_write_unlock(struct mm_struct *mm)
+{
+	mm->mm_lock_seq += 1;
+	up_write(&mm->mmap_sem);
+}
+
+/* Waits for faults at work in @vma and lets no new one in. mmap_sem held for write. */
+void vma_start_write(struct vm_area_struct *vma);
 
 static inline unsigned long vma_pages(const struct vm_area_struct *vma)
 {
@@ -402,23 +558,56 @@ static inline u64 vma_index(const struct vm_area_struct *vma, u64 va)
 /* ---- memory.c: faults, zap, fork's copy (mm/memory.c) ---------------------------------------------------------- */
 
 int machine_fault(void *machine, struct world_task *t, u64 va, enum world_access kind); /* upcall */
-/* Unmaps and frees what maps [@start, @end) of @vma; mmap_sem held. */
-void zap_page_range(struct machine *m, struct vm_area_struct *vma, u64 start, u64 end);
 int copy_page_range(struct machine *m, struct mm_struct *dst, struct mm_struct *src,
                     struct vm_area_struct *vma);
 
-/* Gathers unmapped pages until their translations are flushed (mm/memory.c, struct mmu_gather). */
+/* ---- zap.c: unmapping ranges (mm/memory.c) ------------------------------------------------------------------------ */
+
+/*
+ * Gathers unmapped pages until their translations are flushed: 8 in the structure, then up to 19
+ * frames' worth of 510. Each page gathered still has the reference its pte held.
+ */
 #define MMU_GATHER_BUNDLE 8
 #define MMU_GATHER_BATCH 510
+#define MMU_GATHER_BATCH_COUNT 19
+
+struct mmu_gather_batch {
+	struct mmu_gather_batch *next;
+	struct page *frame; /* where Linux would have put it */
+	u32 nr;             /* once it is full, or flushed */
+	struct page *pages[MMU_GATHER_BATCH];
+};
+
 struct mmu_gather {
 	struct machine *m;
 	struct mm_struct *mm;
-	u64 start; /* what to flush; start > end: nothing */
+	bool fullmm; /* the address space ends: flush all of it */
+	u64 start;   /* what to flush; start >= end: nothing */
 	u64 end;
-	u32 nr;
-	u32 nr_max;             /* pages gathered before a flush: 8 + 19 * 510 */
-	struct page_list pages; /* see memory.c for how they are kept */
+	struct page **cursor; /* where the next page goes, */
+	struct page **limit;  /* and where its batch ends */
+	struct mmu_gather_batch *first;
+	struct mmu_gather_batch *last;
+	u32 nr_batches;
+	u32 nr_local; /* once it is full, or flushed */
+	struct page *local[MMU_GATHER_BUNDLE];
 };
+
+int gather_init(struct machine *m);
+void gather_destroy(struct machine *m);
+void tlb_gather_mmu(struct mmu_gather *tlb, struct machine *m, struct mm_struct *mm, bool fullmm);
+/* The entry of @va changed: it must be flushed before tlb_finish_mmu() returns. */
+static inline void tlb_remove_tlb_entry(struct mmu_gather *tlb, u64 va)
+{
+	tlb->start = min(tlb->start, va);
+	tlb->end = max(tlb->end, va + PAGE_SIZE);
+}
+void tlb_flush_mmu(struct mmu_gather *tlb);
+void tlb_finish_mmu(struct mmu_gather *tlb);
+/* Unmaps [@start, @end) of @vma; may flush, and may switch tasks between leaf tables. */
+void unmap_vma_range(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 start, u64 end);
+/* The same with a gather of its own: MADV_DONTNEED. mmap_sem held. */
+void zap_page_range(struct machine *m, struct vm_area_struct *vma, u64 start, u64 end);
 
 /* ---- rmap.c ------------------------------------------------------------------------------------------------------ */
 
@@ -426,15 +615,50 @@ int anon_vma_prepare(struct machine *m, struct vm_area_struct *vma); /* 0 or -EN
 int anon_vma_clone(struct machine *m, struct vm_area_struct *dst, struct vm_area_struct *src);
 int anon_vma_fork(struct machine *m, struct vm_area_struct *vma, struct vm_area_struct *pvma);
 void unlink_anon_vmas(struct machine *m, struct vm_area_struct *vma);
-/* VMA's range changed: its chain entries' intervals follow. Call before and after, lock taken inside. */
-void anon_vma_interval_remove(struct machine *m, struct vm_area_struct *vma);
-void anon_vma_interval_insert(struct machine *m, struct vm_area_struct *vma);
+/* VMA's range changes: its chain entries' intervals follow. Root lock held for write. */
+void anon_vma_interval_remove(struct vm_area_struct *vma);
+void anon_vma_interval_insert(struct vm_area_struct *vma);
+
+static inline void anon_vma_lock_write(struct anon_vma *anon_vma)
+{
+	down_write(&anon_vma->root->rwsem);
+}
+
+static inline void anon_vma_unlock_write(struct anon_vma *anon_vma)
+{
+	up_write(&anon_vma->root->rwsem);
+}
+
+/* page->mapping and back. The anon_vma is alive as long as a pte maps the page. */
+static inline struct anon_vma *page_anon_vma(const struct machine *m, const struct page *page)
+{
+	return pool_ptr(&m->slab[SLAB_ANON_VMA].pool, page->mapping & ~PAGE_MAPPING_ANON);
+}
+
+static inline u32 anon_vma_mapping(const struct machine *m, const struct anon_vma *anon_vma)
+{
+	return PAGE_MAPPING_ANON | pool_index(&m->slab[SLAB_ANON_VMA].pool, anon_vma);
+}
+
+/* Drops a reference that is not a VMA's. */
+void put_anon_vma(struct machine *m, struct anon_vma *anon_vma);
 
 void page_add_new_anon_rmap(struct machine *m, struct page *page, struct vm_area_struct *vma,
                             u64 va);
 void page_add_anon_rmap(struct machine *m, struct page *page, struct vm_area_struct *vma, u64 va);
+/* @exclusive: nobody else has it, so it may belong to the VMA's own anon_vma, not the root's. */
+void do_page_add_anon_rmap(struct machine *m, struct page *page, struct vm_area_struct *vma,
+                           u64 va, bool exclusive);
+void page_move_anon_rmap(struct machine *m, struct page *page, struct vm_area_struct *vma);
 void page_dup_rmap(struct page *page);
 void page_remove_rmap(struct machine *m, struct page *page);
+
+/* One pte less; true if it was the last, and the caller counts NR_ANON_MAPPED. */
+static inline bool __page_remove_rmap(struct page *page)
+{
+	VM_BUG_ON(page->mapcount <= 0);
+	return --page->mapcount == 0;
+}
 
 /* Number of ptes found young, which are made old. *@dirty: was any pte dirty? Page locked. -1: the
  * rmap lock is contended (6.18). */
@@ -456,8 +680,28 @@ void try_to_unmap_flush(struct machine *m);       /* current task's batch */
 void try_to_unmap_flush_dirty(struct machine *m); /* if it has a dirty pte */
 void flush_tlb_batched_pending(struct mm_struct *mm);
 void rmap_audit(struct machine *m);
+/* Swap ptes of all address spaces, for swapfile_audit(): calls @fn for each, without charges. */
+void for_each_swap_pte(struct machine *m, void (*fn)(struct machine *m, swp_entry_t entry, void *arg),
+                       void *arg);
+
+/* How reclaim recognises a lazily freed page (linux-mm.md 7.6). */
+enum lazyfree_rule {
+	LAZYFREE_CLEAN_PTES,     /* seed's tree: not in the swap cache, and no pte is dirty */
+	LAZYFREE_SLOT_FIRST,     /* 4.5: in the swap cache, and neither page nor ptes are dirty */
+	LAZYFREE_NOT_SWAPBACKED, /* 4.12: PG_swapbacked is clear */
+};
+
+static inline enum lazyfree_rule lazyfree_rule(const struct machine *m)
+{
+	if (m->knob.free_list == FREE_LIST_INACTIVE_FILE)
+		return LAZYFREE_NOT_SWAPBACKED;
+	return m->knob.free_slot == FREE_SLOT_FIRST ? LAZYFREE_SLOT_FIRST : LAZYFREE_CLEAN_PTES;
+}
 
 /* ---- swapfile.c ------------------------------------------------------------------------------------------------------ */
+
+int swap_init(struct machine *m); /* boot: swap_avail_lock, io_pool; 0 or -ENOMEM */
+void swap_destroy(struct machine *m);
 
 #define SWAPFILE_CLUSTER 256
 #define SWAP_MAP_MAX 0x3e
@@ -517,6 +761,7 @@ void swap_readpage(struct machine *m,
 unsigned long try_to_free_pages(struct machine *m, gfp_t gfp, unsigned int order);
 void wakeup_kswapd(struct machine *m, struct zone *z, unsigned int order, int highest_zoneidx);
 void wake_all_kswapds(struct machine *m, gfp_t gfp, unsigned int order);
+/* Boot, after zones and knobs: the node's wait queues, the procedures reclaim uses, and the tasks. */
 int kswapd_init(struct machine *m);
 unsigned long zone_reclaimable_pages(struct zone *z);
 bool zone_reclaimable(struct zone *z);

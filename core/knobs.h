@@ -28,6 +28,7 @@
 #define KNOB_OFF_ON(E) E(KNOB_OFF, "off") E(KNOB_ON, "on")
 #define KNOB_PCP(E) E(PCP_FIXED, "fixed") E(PCP_AUTO, "auto")
 #define KNOB_SLOWPATH(E) E(SLOWPATH_3_19, "3.19") E(SLOWPATH_6_18, "6.18")
+#define KNOB_FALLBACK(E) E(FALLBACK_4_0, "4.0") E(FALLBACK_6_18, "6.18")
 #define KNOB_LRU_PER(E) E(LRU_PER_ZONE, "zone") E(LRU_PER_NODE, "node")
 #define KNOB_LRU_ANON(E) E(LRU_ANON_ACTIVE, "active") E(LRU_ANON_INACTIVE, "inactive")
 #define KNOB_KSWAPD(E) E(KSWAPD_3_12, "3.12") E(KSWAPD_6_18, "6.18")
@@ -36,6 +37,7 @@
 #define KNOB_WRITEBACK_MET(E) E(WRITEBACK_KEEP, "keep") E(WRITEBACK_ACTIVATE, "activate")
 #define KNOB_THROTTLE(E) E(THROTTLE_CONGESTION, "congestion") E(THROTTLE_REASON, "reason")
 #define KNOB_UNMAP_FLUSH(E) E(UNMAP_FLUSH_PTE, "pte") E(UNMAP_FLUSH_BATCH, "batch")
+#define KNOB_RMAP_LOCK(E) E(RMAP_LOCK_WAIT, "wait") E(RMAP_LOCK_TRY, "try")
 #define KNOB_SWAP_READAHEAD(E) E(SWAP_RA_CLUSTER, "cluster") E(SWAP_RA_VMA, "vma")
 #define KNOB_SWAP_SLOTS(E) E(SWAP_SLOTS_3_12, "3.12") E(SWAP_SLOTS_6_12, "6.12")
 #define KNOB_OOM(E) E(OOM_MEMDIE, "memdie") E(OOM_REAPER, "reaper")
@@ -58,7 +60,8 @@
 	NUM(lowmem_reserve_normal, "vm.lowmem_reserve_ratio.normal", "1/n", 0, 1 << 20, 32, 32,    \
 	    "sysctl", "part of Normal kept from requests that could use higher zones")             \
 	NUM(pcp_high_fraction, "vm.percpu_pagelist_high_fraction", "1/n", 0, 1 << 20, 0, 0,        \
-	    "sysctl", "per-CPU lists hold up to managed / n / CPUs pages; 0: computed")            \
+	    "sysctl",                                                                              \
+	    "a per-CPU list holds up to a zone's pages / n (auto: / CPUs too); 0: computed")       \
 	NUM(stat_interval, "vm.stat_interval", "s", 1, 3600, 1, 1, "sysctl",                       \
 	    "how often counters are folded")                                                       \
 	NUM(lru_batch, "lru.batch", "pages", 1, 31, 14, 31,                                        \
@@ -77,6 +80,9 @@
 	     "per-CPU lists: 6 * batch pages of order 0, or tuned between bounds, orders 0 to 3")  \
 	ENUM(slowpath, "alloc.slowpath", KNOB_SLOWPATH, SLOWPATH_3_19, SLOWPATH_6_18,              \
 	     "kernel version", "which form of __alloc_pages_slowpath()")                           \
+	ENUM(fallback, "alloc.fallback", KNOB_FALLBACK, FALLBACK_4_0, FALLBACK_6_18,               \
+	     "kernel version",                                                                     \
+	     "blocks of another migrate type: split the largest, or claim large and steal small")  \
 	ENUM(lru_per, "lru.per", KNOB_LRU_PER, LRU_PER_ZONE, LRU_PER_NODE, "599d0c954f91 (4.8)",   \
 	     "one set of LRU lists and counters per zone or per node")                             \
 	ENUM(lru_anon, "lru.new_anon", KNOB_LRU_ANON, LRU_ANON_ACTIVE, LRU_ANON_INACTIVE,          \
@@ -98,6 +104,9 @@
 	ENUM(unmap_flush, "reclaim.unmap_flush", KNOB_UNMAP_FLUSH, UNMAP_FLUSH_PTE,                \
 	     UNMAP_FLUSH_BATCH, "72b252aed506 (4.3)",                                              \
 	     "TLB flush per pte, or one per batch of pages")                                       \
+	ENUM(rmap_lock, "reclaim.rmap_lock", KNOB_RMAP_LOCK, RMAP_LOCK_WAIT, RMAP_LOCK_TRY,        \
+	     "6d4675e60135 (5.19)",                                                                \
+	     "the ageing walk waits for a busy reverse-map lock, or keeps the page")               \
 	ENUM(swap_readahead, "swap.readahead", KNOB_SWAP_READAHEAD, SWAP_RA_CLUSTER, SWAP_RA_VMA,  \
 	     "ec560175c0b6 (4.14)",                                                                \
 	     "by swap offset, or by address where the disk does not rotate")                       \
@@ -133,6 +142,7 @@ KNOB_DECLARE(watermark_order_policy, KNOB_WMARK_ORDER);
 KNOB_DECLARE(knob_off_on, KNOB_OFF_ON);
 KNOB_DECLARE(pcp_policy, KNOB_PCP);
 KNOB_DECLARE(slowpath_policy, KNOB_SLOWPATH);
+KNOB_DECLARE(fallback_policy, KNOB_FALLBACK);
 KNOB_DECLARE(lru_per_policy, KNOB_LRU_PER);
 KNOB_DECLARE(lru_anon_policy, KNOB_LRU_ANON);
 KNOB_DECLARE(kswapd_policy, KNOB_KSWAPD);
@@ -141,6 +151,7 @@ KNOB_DECLARE(referenced_policy, KNOB_REFERENCED);
 KNOB_DECLARE(writeback_met_policy, KNOB_WRITEBACK_MET);
 KNOB_DECLARE(throttle_policy, KNOB_THROTTLE);
 KNOB_DECLARE(unmap_flush_policy, KNOB_UNMAP_FLUSH);
+KNOB_DECLARE(rmap_lock_policy, KNOB_RMAP_LOCK);
 KNOB_DECLARE(swap_readahead_policy, KNOB_SWAP_READAHEAD);
 KNOB_DECLARE(swap_slots_policy, KNOB_SWAP_SLOTS);
 KNOB_DECLARE(oom_policy, KNOB_OOM);

@@ -36,8 +36,8 @@ struct page {
 	u32 lru_next;
 	u32 lru_prev;
 	u32 mapping; /* (P) PAGE_MAPPING_ANON | number of the anon_vma; 0: none */
-	u64 index;   /* page offset in the mapping; PG_buddy: the block's order; in a pcp list: the
-		      * migrate type */
+	u64 index;   /* page offset in the mapping; PG_buddy: the block's order and list, see
+		      * buddy_order(); in a pcp list: the migrate type */
 };
 _Static_assert(sizeof(struct page) == 32, "struct page is half a cache line");
 
@@ -58,7 +58,7 @@ enum pageflags {
 	PG_workingset,
 	PG_waiters,  /* somebody sleeps for PG_locked or PG_writeback */
 	PG_reserved, /* boot-reserved: never the allocator's */
-	PG_buddy,    /* head of a free block; index is its order */
+	PG_buddy,    /* head of a free block; index is its order and type */
 	PG_table,    /* a page-table page */
 	PG_slab,
 	PG_isolated, /* taken off its LRU by reclaim */
@@ -244,6 +244,10 @@ struct vm_area_struct {
 	u32 vm_flags;                    /* (M) */
 	struct mm_struct *vm_mm;         /* (c) */
 	struct rb_node vm_rb;            /* (M) in mm->mm_rb, by address */
+	u64 gap;                         /* (M) bytes free below vm_start */
+	u64 subtree_gap;                 /* (M) the largest gap at or below vm_rb */
+	struct rw_semaphore vm_lock;     /* read: a fault is at work here (knob fault.vma_lock) */
+	u64 vm_lock_seq;                 /* == mm->mm_lock_seq: write-locked by mmap_sem's writer */
 	struct anon_vma *anon_vma;       /* (M) set once, under mmap_sem read and page_table_lock */
 	struct list_head anon_vma_chain; /* (M, A) of struct anon_vma_chain */
 	u64 swap_readahead_info;         /* VMA-based readahead: address, window, hits */
@@ -291,6 +295,8 @@ struct mm_struct {
 	u64 start_brk;                     /* (c) */
 	u64 brk;                           /* (M) */
 	u64 nr_tables;                     /* (a) page-table pages */
+	u64 mm_lock_seq;                   /* (M) counts the write holds of mmap_sem */
+	u64 leaf_cache;                    /* (a) the last leaf table found: see pt_find() */
 	u64 swap_readahead_hits;
 	bool tlb_flush_batched;  /* reclaim owes this mm a flush */
 	bool oom_victim;         /* MMF: being killed */
@@ -327,7 +333,11 @@ struct task {
 	struct list_head tasks; /* in machine->tasks */
 	struct wait_queue_head exit_wait;
 	int exit_code;
+	bool exited;    /* do_exit() is done with it: do_wait() may free it */
+	u64 cutime_ns;  /* of children waited for */
+	u64 cstime_ns;
 	struct tlbflush_unmap_batch tlb_ubc;
+	struct blk_plug *plug; /* page_io.c: I/O held back until the task sleeps */
 	void (*fn)(struct task *t, void *arg);
 	void *arg;
 	void *owner; /* whoever created it */

@@ -1,0 +1,391 @@
+/*
+ * Page faults: first touches, zero page, copy-on-write (Linux mm/memory.c, x86 do_page_fault()).
+ *
+ * A fault finds its VMA under mmap_sem, or under the VMA's own lock (6.4, knob fault.vma_lock), walks
+ * to the leaf table and looks at the entry without its lock. Whatever it then decides, it takes the
+ * lock and looks again before it changes the entry: other threads fault, and reclaim unmaps, at any
+ * order point in between.
+ *
+ * Left out: file mappings, huge pages, userfaultfd, stack growth. Their branches belong into
+ * handle_pte_fault() and handle_mm_fault(). Copy-on-write decides as Linux did before 5.19 whether a
+ * page may be reused (reuse_swap_page()); today's PageAnonExclusive answers the same question with
+ * fewer copies after fork.
+ */
+#include "core/fault.h"
+
+/* ---- anonymous pages ------------------------------------------------------------------------------- */
+
+int fault_anon_prepare(struct vm_fault *f)
+{
+	int err;
+
+	if (likely(f->vma->anon_vma))
+		return 0;
+	/* It looks at the neighbours, so that mmap_sem is needed, which must not be waited for here. */
+	if (f->vma_locked && !down_read_trylock(&f->mm->mmap_sem)) {
+		fault_unlock_mm(f);
+		return VM_FAULT_RETRY;
+	}
+	err = anon_vma_prepare(f->m, f->vma);
+	if (f->vma_locked)
+		up_read(&f->mm->mmap_sem);
+	return err ? VM_FAULT_OOM : 0;
+}
+
+/*
+ * What reads of untouched memory map. Linux has it in the kernel image, which is a reserved frame;
+ * a machine without any gives one up at the first such read.
+ */
+static struct page *zero_page(struct machine *m)
+{
+	const struct hw_machine *hw = m->world->hw;
+	struct page *page = NULL;
+
+	if (likely(m->zero_page))
+		return m->zero_page;
+	for (u32 i = 0; i < hw->nr_ranges && !page; i++)
+		if (hw->range[i].nr_reserved)
+			page = pfn_to_page(m, hw->range[i].start_pfn);
+	if (!page) {
+		page = alloc_page(m, GFP_KERNEL);
+		/* Another CPU may have been here while this one waited for a frame. */
+		if (page && m->zero_page)
+			put_page(m, page);
+	}
+	if (!page || m->zero_page)
+		return m->zero_page;
+	m->zero_page = page;
+	world_frame_clear(page_to_pfn(m, page));
+	return page;
+}
+
+static int do_zero_page(struct vm_fault *f)
+{
+	struct page *page = zero_page(f->m);
+
+	if (!page)
+		return VM_FAULT_OOM;
+	if (!fault_lock_pte(f))
+		return 0;
+	fault_set_pte(f, pte_set(fault_mk_pte(f, page), PTE_SPECIAL));
+	spin_unlock(fault_ptl(f));
+	return 0;
+}
+
+/* Maps a new page, filled by the caller, where nothing or the old page was. Table lock held. */
+static void map_new_page(struct vm_fault *f, struct page *page)
+{
+	page_add_new_anon_rmap(f->m, page, f->vma, f->va);
+	lru_cache_add_inactive_or_unevictable(f->m, page, f->vma);
+	fault_set_pte(f, fault_mkwrite(f, fault_mk_pte(f, page)));
+}
+
+/*
+ * The first touch of a page: the path that everything else waits for. The reference that the
+ * allocator gives becomes the pte's.
+ */
+static int do_anonymous_page(struct vm_fault *f)
+{
+	struct machine *m = f->m;
+	struct page *page;
+	int ret;
+
+	if (!f->write)
+		return do_zero_page(f);
+	ret = fault_anon_prepare(f);
+	if (unlikely(ret))
+		return ret;
+	page = alloc_page(m, GFP_HIGHUSER_MOVABLE);
+	if (unlikely(!page))
+		return VM_FAULT_OOM;
+	world_frame_clear(page_to_pfn(m, page));
+	page_set(page, PG_uptodate);
+
+	if (unlikely(!fault_lock_pte(f))) {
+		put_page(m, page);
+		return 0;
+	}
+	atomic_long_add(1, &f->mm->rss[MM_ANONPAGES]);
+	charge(COST_RSS);
+	map_new_page(f, page);
+	spin_unlock(fault_ptl(f));
+	return 0;
+}
+
+/* ---- copy-on-write --------------------------------------------------------------------------------- */
+
+/* The page is this fault's alone: it may be written where it is. Table lock held, and dropped. */
+static int wp_page_reuse(struct vm_fault *f)
+{
+	count_vm_event(f->m, PGREUSE);
+	fault_set_pte(f, pte_set(fault_mkwrite(f, f->orig), PTE_ACCESSED));
+	/* The stale read-only translation only causes a fault that finds nothing to do. */
+	spin_unlock(fault_ptl(f));
+	return 0;
+}
+
+/*
+ * Is @old's only user this fault? Table lock held; it is dropped if the page lock must be waited for:
+ * *@changed then tells that the entry is no longer the same, and the lock is not held.
+ */
+static bool wp_can_reuse(struct vm_fault *f, struct page *old, bool *changed)
+{
+	struct machine *m = f->m;
+	bool reuse;
+
+	*changed = false;
+	charge(COST_PAGE_LINE);
+	if (!trylock_page(m, old)) {
+		get_page(old);
+		spin_unlock(fault_ptl(f));
+		lock_page(m, old);
+		if (!fault_lock_pte(f)) {
+			unlock_page(m, old);
+			put_page(m, old);
+			*changed = true;
+			return false;
+		}
+		put_page(m, old);
+	}
+	reuse = reuse_swap_page(m, old);
+	if (reuse)
+		page_move_anon_rmap(m, old, f->vma);
+	unlock_page(m, old);
+	return reuse;
+}
+
+/* Maps a copy of @old (NULL: of the zero page), on which a reference is held. Not locked. */
+static int wp_page_copy(struct vm_fault *f, struct page *old)
+{
+	struct machine *m = f->m;
+	struct page *page;
+	int ret = fault_anon_prepare(f);
+
+	if (unlikely(ret))
+		goto out_put;
+	ret = VM_FAULT_OOM;
+	page = alloc_page(m, GFP_HIGHUSER_MOVABLE);
+	if (unlikely(!page))
+		goto out_put;
+	if (old)
+		world_frame_copy(page_to_pfn(m, page), page_to_pfn(m, old));
+	else
+		world_frame_clear(page_to_pfn(m, page));
+	page_set(page, PG_uptodate);
+
+	ret = 0;
+	if (unlikely(!fault_lock_pte(f))) {
+		put_page(m, page);
+		goto out_put;
+	}
+	if (!old) {
+		atomic_long_add(1, &f->mm->rss[MM_ANONPAGES]);
+		charge(COST_RSS);
+	}
+	/* No thread may go on reading the old page after another has written the new one. */
+	fault_set_pte(f, (pte_t){0});
+	world_tlb_flush(&f->mm->as, f->va, f->va + PAGE_SIZE);
+	map_new_page(f, page);
+	if (old) {
+		page_remove_rmap(m, old);
+		put_page(m, old); /* the pte's; the fault's own comes last */
+	}
+	spin_unlock(fault_ptl(f));
+out_put:
+	if (old)
+		put_page(m, old);
+	return ret;
+}
+
+int do_wp_page(struct vm_fault *f)
+{
+	struct page *old = NULL;
+	bool changed;
+	int ret;
+
+	if (!pte_special(f->orig)) {
+		old = pfn_to_page(f->m, pte_pfn(f->orig));
+		if (wp_can_reuse(f, old, &changed))
+			return wp_page_reuse(f);
+		if (changed)
+			return 0;
+		get_page(old);
+	}
+	spin_unlock(fault_ptl(f));
+	span_enter(SPAN_COW);
+	ret = wp_page_copy(f, old);
+	span_exit();
+	return ret;
+}
+
+/* ---- dispatch ---------------------------------------------------------------------------------------- */
+
+/* Something is mapped: a write to a read-only page, or another thread was here first. */
+static int do_present_page(struct vm_fault *f)
+{
+	if (!fault_lock_pte(f))
+		return 0;
+	if (f->write && !pte_write(f->orig))
+		return do_wp_page(f);
+	fault_set_pte(f, pte_set(f->orig, PTE_ACCESSED | (f->write ? PTE_DIRTY : 0)));
+	spin_unlock(fault_ptl(f));
+	return 0;
+}
+
+static inline int handle_pte_fault(struct vm_fault *f)
+{
+	f->table = pt_find_alloc(f->m, f->mm, f->va);
+	if (unlikely(!f->table))
+		return VM_FAULT_OOM;
+	f->pte = pt_entry(f->m, f->table, f->va);
+	f->orig = READ_ONCE(*f->pte);
+	charge(COST_PTE);
+	if (likely(pte_none(f->orig)))
+		return do_anonymous_page(f);
+	if (!pte_present(f->orig))
+		return do_swap_page(f);
+	return do_present_page(f);
+}
+
+/* x86's access_error(): what may be written may be read. */
+static inline bool access_allowed(const struct vm_fault *f)
+{
+	return f->vma->vm_flags & (f->write ? VM_WRITE : VM_READ | VM_WRITE);
+}
+
+/* ---- which VMA ---------------------------------------------------------------------------------------- */
+
+void fault_unlock_mm(struct vm_fault *f)
+{
+	if (f->vma_locked)
+		up_read(&f->vma->vm_lock);
+	else
+		up_read(&f->mm->mmap_sem);
+}
+
+/*
+ * Finds the VMA and locks it alone; NULL: mmap_sem must be taken. The tree is read without a lock, as
+ * under RCU; the VMA may be freed, and its memory used for another, before the lock is had, so it is
+ * asked afterwards whether it is still the right one.
+ */
+static struct vm_area_struct *lock_vma_under_rcu(struct vm_fault *f)
+{
+	struct vm_area_struct *vma;
+
+	world_order();
+	vma = find_vma(f->mm, f->va);
+	if (!vma || vma->vm_lock_seq == f->mm->mm_lock_seq || !down_read_trylock(&vma->vm_lock))
+		return NULL;
+	if (vma->vm_mm == f->mm && f->va >= vma->vm_start && f->va < vma->vm_end &&
+	    vma->vm_lock_seq != f->mm->mm_lock_seq)
+		return vma;
+	up_read(&vma->vm_lock);
+	return NULL;
+}
+
+/* Locks what the fault needs; false: there is no VMA, and nothing is locked. */
+static bool fault_lock_mm(struct vm_fault *f, bool try_vma)
+{
+	f->vma_locked = false;
+	if (try_vma) {
+		f->vma = lock_vma_under_rcu(f);
+		if (f->vma) {
+			f->vma_locked = true;
+			return true;
+		}
+	}
+	down_read(&f->mm->mmap_sem);
+	f->vma = find_vma(f->mm, f->va);
+	if (likely(f->vma && f->va >= f->vma->vm_start))
+		return true;
+	up_read(&f->mm->mmap_sem);
+	return false;
+}
+
+static int handle_mm_fault(struct vm_fault *f)
+{
+	bool try_vma = f->m->knob.vma_lock == KNOB_ON;
+	int major = 0;
+	int ret;
+
+	f->may_retry = true;
+	for (;;) {
+		if (!fault_lock_mm(f, try_vma))
+			return VM_FAULT_SIGSEGV;
+		ret = access_allowed(f) ? handle_pte_fault(f) : VM_FAULT_SIGSEGV;
+		if (likely(!(ret & VM_FAULT_RETRY)))
+			break;
+		/* The lock has been dropped. The second time it is mmap_sem, and is kept. */
+		major |= ret & VM_FAULT_MAJOR;
+		f->may_retry = false;
+		try_vma = false;
+	}
+	fault_unlock_mm(f);
+	return ret | major;
+}
+
+/* ---- entry ---------------------------------------------------------------------------------------------- */
+
+/*
+ * No frame for a fault: the allocator has already reclaimed and killed what it could, so this is
+ * mostly the victim itself. 0: try again.
+ */
+static int fault_out_of_memory(struct machine *m, struct task *t)
+{
+	bool killed = true;
+
+	if (t->killed)
+		return -EINTR;
+	if (mutex_trylock(&m->oom_lock)) {
+		killed = out_of_memory(m, GFP_HIGHUSER_MOVABLE, 0);
+		mutex_unlock(&m->oom_lock);
+	}
+	if (!killed)
+		return -ENOMEM;
+	if (!t->killed)
+		world_sleep(world_ticks_to_ns(1));
+	return t->killed ? -EINTR : 0;
+}
+
+static int __cold fault_failed(struct machine *m, struct task *t, int ret)
+{
+	if (ret & VM_FAULT_OOM)
+		return fault_out_of_memory(m, t);
+	if (ret & VM_FAULT_SIGSEGV)
+		return -EFAULT;
+	t->killed = true; /* SIGBUS: the page cannot be read back */
+	return -EIO;
+}
+
+int machine_fault(void *machine, struct world_task *wt, u64 va, enum world_access kind)
+{
+	struct machine *m = machine;
+	struct task *t = (struct task *)wt;
+	struct vm_fault f = {
+		.m = m,
+		.mm = t->mm,
+		.va = va & PAGE_MASK,
+		.write = kind == WORLD_WRITE || kind == WORLD_FILL,
+	};
+	u64 start = world_now();
+	int err = 0;
+	int ret;
+
+	if (unlikely(t->killed))
+		return -EINTR;
+	span_enter(SPAN_FAULT);
+	world_trace(EVENT_FAULT, va, kind);
+	ret = handle_mm_fault(&f);
+	count_vm_event(m, PGFAULT);
+	if (unlikely(ret & VM_FAULT_MAJOR)) {
+		t->maj_flt += 1;
+		world_latency(HIST_MAJOR_FAULT, start);
+	} else {
+		t->min_flt += 1;
+		world_latency(HIST_FAULT, start);
+	}
+	if (unlikely(ret & VM_FAULT_ERROR))
+		err = fault_failed(m, t, ret);
+	span_exit();
+	return err;
+}

@@ -1,0 +1,297 @@
+/*
+ * Audits of address spaces and reverse maps: every structure walked, every count counted again.
+ *
+ * They run between tasks, without order points or charges, and abort at the first thing that is not as
+ * it must be (linux-mm.md 20.3, invariants 4 and 5).
+ */
+#include <stdlib.h>
+
+#include "core/internal.h"
+
+/* ---- all entries of all tables ------------------------------------------------------------------------- */
+
+typedef void pte_fn(struct machine *m, struct mm_struct *mm, u32 table, u64 va, pte_t pte,
+                    void *arg);
+
+static void walk_table(struct machine *m, struct mm_struct *mm, u32 table, unsigned int level,
+                       u64 base, pte_fn *fn, void *arg)
+{
+	const pte_t *entry = table_entries(m, table);
+
+	for (u64 i = 0; i < PTRS_PER_TABLE; i++) {
+		u64 va = base + (i << (PAGE_SHIFT + 9 * level));
+
+		if (pte_none(entry[i]))
+			continue;
+		if (level)
+			walk_table(m, mm, (u32)pte_pfn(entry[i]), level - 1, va, fn, arg);
+		else
+			fn(m, mm, table, va, entry[i], arg);
+	}
+}
+
+static void for_each_pte(struct machine *m, struct mm_struct *mm, pte_fn *fn, void *arg)
+{
+	walk_table(m, mm, mm->as.root, PTE_LEVELS - 1, 0, fn, arg);
+}
+
+struct swap_pte_walk {
+	void (*fn)(struct machine *m, swp_entry_t entry, void *arg);
+	void *arg;
+};
+
+static void visit_swap_pte(struct machine *m, struct mm_struct *mm, u32 table, u64 va, pte_t pte,
+                           void *arg)
+{
+	struct swap_pte_walk *w = arg;
+
+	(void)mm, (void)table, (void)va;
+	if (pte_swap(pte))
+		w->fn(m, pte_to_swp_entry(pte), w->arg);
+}
+
+void for_each_swap_pte(struct machine *m,
+                       void (*fn)(struct machine *m, swp_entry_t entry, void *arg), void *arg)
+{
+	struct swap_pte_walk w = {fn, arg};
+	struct mm_struct *mm;
+
+	list_for_each_entry (mm, &m->mms, mmlist)
+		for_each_pte(m, mm, visit_swap_pte, &w);
+}
+
+/* A task sleeps in the middle of changing its VMAs, or of ending: not all is as it will be. */
+static bool mm_is_changing(const struct mm_struct *mm)
+{
+	return mm->mmap_sem.writer || !mm->mm_users;
+}
+
+/* ---- VMAs ------------------------------------------------------------------------------------------------ */
+
+static u64 audit_subtree_gap(const struct rb_node *node)
+{
+	const struct vm_area_struct *vma;
+	u64 gap;
+
+	if (!node)
+		return 0;
+	vma = rb_entry(node, struct vm_area_struct, vm_rb);
+	gap = max3(vma->gap, audit_subtree_gap(node->left), audit_subtree_gap(node->right));
+	VM_BUG_ON_MSG(vma->subtree_gap != gap, "VMA 0x%lx: subtree gap 0x%lx, counted 0x%lx",
+	              vma->vm_start, vma->subtree_gap, gap);
+	return gap;
+}
+
+static bool in_interval_tree(const struct anon_vma *anon_vma, const struct anon_vma_chain *avc)
+{
+	struct interval_node *node;
+
+	interval_tree_for_each (node, &anon_vma->rb_root, avc->node.start, avc->node.start)
+		if (node == &avc->node)
+			return true;
+	return false;
+}
+
+/* The VMA's chain: one root, no anon_vma twice, its own among them, intervals as the VMA is. */
+static void audit_chain(const struct vm_area_struct *vma)
+{
+	const struct anon_vma_chain *avc, *other;
+	bool own = !vma->anon_vma;
+
+	list_for_each_entry (avc, &vma->anon_vma_chain, same_vma) {
+		VM_BUG_ON(avc->vma != vma);
+		VM_BUG_ON(!vma->anon_vma);
+		VM_BUG_ON(avc->anon_vma->root != vma->anon_vma->root);
+		VM_BUG_ON(avc->node.start != vma->vm_pgoff);
+		VM_BUG_ON(avc->node.last != vma->vm_pgoff + vma_pages(vma) - 1);
+		VM_BUG_ON(!in_interval_tree(avc->anon_vma, avc));
+		VM_BUG_ON(avc->anon_vma->refcount <= 0);
+		own |= avc->anon_vma == vma->anon_vma;
+		other = avc;
+		list_for_each_entry_from (other, &vma->anon_vma_chain, same_vma)
+			VM_BUG_ON(other != avc && other->anon_vma == avc->anon_vma);
+	}
+	VM_BUG_ON_MSG(!own, "VMA 0x%lx is not linked to its own anon_vma", vma->vm_start);
+}
+
+static void audit_vmas(struct mm_struct *mm)
+{
+	struct vm_area_struct *prev = NULL;
+	struct vm_area_struct *vma;
+	u64 nr_pages = 0;
+	u32 nr = 0;
+
+	for (vma = vma_next(mm, NULL); vma; prev = vma, vma = vma_next(mm, vma)) {
+		VM_BUG_ON(vma->vm_mm != mm);
+		VM_BUG_ON(vma->vm_start >= vma->vm_end || vma->vm_end > TASK_SIZE);
+		VM_BUG_ON((vma->vm_start | vma->vm_end) & ~PAGE_MASK);
+		VM_BUG_ON(prev && prev->vm_end > vma->vm_start);
+		VM_BUG_ON(vma->vm_pgoff != vma->vm_start >> PAGE_SHIFT); /* until there is mremap */
+		VM_BUG_ON(vma->gap != vma->vm_start - (prev ? prev->vm_end : MMAP_MIN_ADDR));
+		audit_chain(vma);
+		nr_pages += vma_pages(vma);
+		nr++;
+	}
+	VM_BUG_ON_MSG(nr != mm->map_count, "mm %u: %u VMAs, map_count %u", mm->id, nr,
+	              mm->map_count);
+	VM_BUG_ON(nr_pages != mm->total_vm);
+	audit_subtree_gap(mm->mm_rb.node);
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------ */
+
+struct mm_count {
+	long rss[NR_MM_COUNTERS];
+	u64 nr_tables;
+	u32 last_table; /* leaf whose entries are being visited */
+	u32 nr_in_table;
+};
+
+static void audit_upper(struct machine *m, u32 table, unsigned int level, struct mm_count *c)
+{
+	const pte_t *entry = table_entries(m, table);
+	u32 nr = 0;
+
+	c->nr_tables += 1;
+	VM_BUG_ON(!page_test(pfn_to_page(m, m->table[table].pfn), PG_table));
+	for (u32 i = 0; i < PTRS_PER_TABLE; i++) {
+		if (pte_none(entry[i]))
+			continue;
+		nr++;
+		if (level)
+			audit_upper(m, (u32)pte_pfn(entry[i]), level - 1, c);
+	}
+	VM_BUG_ON_MSG(nr != m->table[table].nr_used, "table %u: %u entries, nr_used %u", table, nr,
+	              m->table[table].nr_used);
+}
+
+static struct vm_area_struct *audit_find_vma(struct mm_struct *mm, u64 va)
+{
+	struct rb_node *node = mm->mm_rb.node;
+
+	while (node) {
+		struct vm_area_struct *vma = rb_entry(node, struct vm_area_struct, vm_rb);
+
+		if (va < vma->vm_start)
+			node = node->left;
+		else if (va >= vma->vm_end)
+			node = node->right;
+		else
+			return vma;
+	}
+	return NULL;
+}
+
+static void audit_pte(struct machine *m, struct mm_struct *mm, u32 table, u64 va, pte_t pte,
+                      void *arg)
+{
+	struct vm_area_struct *vma = audit_find_vma(mm, va);
+	struct mm_count *c = arg;
+
+	(void)m, (void)table;
+	VM_BUG_ON_MSG(!vma, "mm %u: entry %lx at 0x%lx, outside any VMA", mm->id, pte.v, va);
+	VM_BUG_ON(pte_present(pte) && pte_write(pte) && !(vma->vm_flags & VM_WRITE));
+	if (pte_swap(pte))
+		c->rss[MM_SWAPENTS] += 1;
+	else if (!pte_special(pte))
+		c->rss[MM_ANONPAGES] += 1;
+}
+
+static void audit_tables(struct machine *m, struct mm_struct *mm)
+{
+	struct mm_count c = {0};
+
+	audit_upper(m, mm->as.root, PTE_LEVELS - 1, &c);
+	VM_BUG_ON_MSG(c.nr_tables != mm->nr_tables, "mm %u: %lu tables, nr_tables %lu", mm->id,
+	              c.nr_tables, mm->nr_tables);
+	for_each_pte(m, mm, audit_pte, &c);
+	for (int i = 0; i < NR_MM_COUNTERS; i++)
+		VM_BUG_ON_MSG(c.rss[i] != mm->rss[i].v, "mm %u: counter %d is %ld, counted %ld",
+		              mm->id, i, mm->rss[i].v, c.rss[i]);
+}
+
+void mmap_audit(struct machine *m)
+{
+	struct mm_struct *mm;
+
+	list_for_each_entry (mm, &m->mms, mmlist) {
+		if (mm_is_changing(mm))
+			continue;
+		audit_vmas(mm);
+		audit_tables(m, mm);
+	}
+}
+
+/* ---- reverse map ---------------------------------------------------------------------------------------------- */
+
+struct rmap_count {
+	u32 *nr; /* by pfn: ptes found */
+	u64 max_pfn;
+};
+
+/* The pte's page must lead back to it: through its anon_vma to this VMA, at this address. */
+static void audit_mapped_page(struct machine *m, struct mm_struct *mm, u32 table, u64 va, pte_t pte,
+                              void *arg)
+{
+	struct vm_area_struct *vma = audit_find_vma(mm, va);
+	struct rmap_count *c = arg;
+	struct interval_node *node;
+	struct page *page;
+
+	(void)table;
+	if (!pte_present(pte) || pte_special(pte))
+		return;
+	VM_BUG_ON(pte_pfn(pte) >= c->max_pfn);
+	c->nr[pte_pfn(pte)] += 1;
+	page = pfn_to_page(m, pte_pfn(pte));
+	VM_BUG_ON(!page_is_anon(page));
+	if (!vma && mm_is_changing(mm))
+		return;
+	VM_BUG_ON_MSG(page->index != vma_index(vma, va), "pfn 0x%lx: index 0x%lx, mapped at 0x%lx",
+	              pte_pfn(pte), page->index, va);
+	/* A shared page must fault before it is written. */
+	VM_BUG_ON(page->mapcount > 1 && pte_write(pte));
+	interval_tree_for_each (node, &page_anon_vma(m, page)->rb_root, page->index, page->index)
+		if (container_of(node, struct anon_vma_chain, node)->vma == vma)
+			return;
+	panic("pfn 0x%lx is mapped at 0x%lx of mm %u, which its anon_vma does not know",
+	      pte_pfn(pte), va, mm->id);
+}
+
+/* Frames that some pool may have handed out: a range's reserved ones have no descriptor of interest. */
+static void audit_mapcounts(struct machine *m, const struct rmap_count *c)
+{
+	const struct hw_machine *hw = m->world->hw;
+
+	for (u32 i = 0; i < hw->nr_ranges; i++) {
+		u64 start = hw->range[i].start_pfn + hw->range[i].nr_reserved;
+		u64 end = hw->range[i].start_pfn + hw->range[i].nr_pages;
+
+		for (u64 pfn = start; pfn < end; pfn++) {
+			const struct page *page = pfn_to_page(m, pfn);
+			s32 cache = page_test(page, PG_swapcache);
+
+			VM_BUG_ON_MSG(page->mapcount != (s32)c->nr[pfn],
+			              "pfn 0x%lx: mapcount %d, ptes %u", pfn, page->mapcount,
+			              c->nr[pfn]);
+			VM_BUG_ON_MSG(page->refcount < page->mapcount + cache,
+			              "pfn 0x%lx: refcount %d, mapcount %d, swap cache %d", pfn,
+			              page->refcount, page->mapcount, cache);
+		}
+	}
+}
+
+/* Between tasks. Costs time and host memory in the size of the machine. */
+void rmap_audit(struct machine *m)
+{
+	struct rmap_count c = {.max_pfn = m->max_pfn + 1};
+	struct mm_struct *mm;
+
+	c.nr = calloc(c.max_pfn, sizeof(*c.nr));
+	if (!c.nr)
+		panic("no host memory to audit %lu frames", c.max_pfn);
+	list_for_each_entry (mm, &m->mms, mmlist)
+		for_each_pte(m, mm, audit_mapped_page, &c);
+	audit_mapcounts(m, &c);
+	free(c.nr);
+}

@@ -1,0 +1,250 @@
+/*
+ * Page tables: allocation, walking, freeing.
+ *
+ * The tables are written in the format of world/pte.h and are the truth that the world translates
+ * by. They lie in one reservation, table n at n pages from its start, and each occupies a frame of
+ * the machine besides: the frame is what Linux would have put the table in, and makes page tables
+ * cost memory; which one it is matters to nobody. Number 0 is not used.
+ *
+ * Lock rules. Upper entries change from none to present under mm->page_table_lock and back to none
+ * only while their range can be neither faulted on nor found by a reverse map: mmap_sem is held for
+ * write, and the VMAs are gone from the tree and from their anon_vmas. Whoever holds mmap_sem, a
+ * VMA's lock or its anon_vma's lock may therefore walk without the page-table lock. Entries of a
+ * leaf table belong to its own lock, Linux's split page_table_lock.
+ *
+ * Left out: huge entries (the levels above the leaf are where they will be recognised), and Linux's
+ * gathering of freed tables: here they are freed after the range's translations are flushed.
+ */
+#include <errno.h>
+
+#include "core/internal.h"
+
+/* Pages the machine has: no more tables than that can ever exist. */
+static u64 hw_nr_pages(const struct hw_machine *hw)
+{
+	u64 nr = 0;
+
+	for (u32 i = 0; i < hw->nr_ranges; i++)
+		nr += hw->range[i].nr_pages;
+	return nr;
+}
+
+int pt_init(struct machine *m)
+{
+	u64 max = min_t(u64, hw_nr_pages(m->world->hw) + 1, UINT32_MAX);
+	int err =
+		arena_init(&m->table_arena, max * (PAGE_SIZE + sizeof(struct pt_table)) + PAGE_SIZE,
+	                   "page tables");
+
+	if (err)
+		return err;
+	m->tables = arena_alloc(&m->table_arena, max * PAGE_SIZE, PAGE_SIZE);
+	m->table = arena_array(&m->table_arena, struct pt_table, max);
+	m->max_tables = (u32)max;
+	m->nr_tables = 0;
+	m->free_table = 0;
+	return 0;
+}
+
+void pt_destroy(struct machine *m)
+{
+	arena_destroy(&m->table_arena);
+	m->tables = NULL;
+	m->table = NULL;
+}
+
+static bool table_is_empty(const struct machine *m, u32 table)
+{
+	const pte_t *entry = table_entries(m, table);
+
+	for (u32 i = 0; i < PTRS_PER_TABLE; i++)
+		if (!pte_none(entry[i]))
+			return false;
+	return true;
+}
+
+/* A number for a table; its entries are none: fresh ones are zero, and freed ones were emptied. */
+static u32 table_number(struct machine *m)
+{
+	u32 nr = m->free_table;
+
+	if (nr) {
+		m->free_table = m->table[nr].nr_used;
+	} else {
+		nr = ++m->nr_tables;
+		VM_BUG_ON(nr >= m->max_tables);
+	}
+	return nr;
+}
+
+u32 pt_alloc(struct machine *m, struct mm_struct *mm)
+{
+	struct page *page;
+	u32 nr;
+
+	if (world_should_fail(m->world, WORLD_FAIL_TABLE))
+		return 0;
+	/* Linux asks for __GFP_ZERO; COST_PT_ALLOC includes the clearing. */
+	page = alloc_page(m, GFP_KERNEL);
+	if (!page)
+		return 0;
+	charge(COST_PT_ALLOC);
+	page_set(page, PG_table);
+	mod_node_state(page_zone(m, page), NR_PAGETABLE, 1);
+
+	nr = table_number(m);
+	VM_CHECK(table_is_empty(m, nr));
+	m->table[nr].pfn = page_to_pfn(m, page);
+	m->table[nr].nr_used = 0;
+	spin_lock_init(m->world, &m->table[nr].ptl, LOCK_PTL);
+	mm->nr_tables += 1;
+	return nr;
+}
+
+void pt_free(struct machine *m, struct mm_struct *mm, u32 table)
+{
+	struct pt_table *t = &m->table[table];
+	struct page *page = pfn_to_page(m, t->pfn);
+
+	VM_BUG_ON(t->nr_used);
+	VM_CHECK(table_is_empty(m, table));
+	/* Walks that CPUs have cached must not end in a table that is about to be another's. */
+	mm->as.table_gen += 1;
+	mm->leaf_cache = 0;
+	mm->nr_tables -= 1;
+	page_clear(page, PG_table);
+	mod_node_state(page_zone(m, page), NR_PAGETABLE, -1);
+	__free_pages(m, page, 0);
+	t->nr_used = m->free_table;
+	m->free_table = table;
+}
+
+/*
+ * The leaf table found last is kept in one word of the mm, (va >> PMD_SHIFT) + 1 above the table's
+ * number, so that it is read and written whole: faults of a filling task and reverse walks from
+ * other CPUs both use it. pt_free() forgets it. Saves host time only, the walk is charged.
+ */
+static inline u64 leaf_cache_key(u64 va)
+{
+	return (va >> PMD_SHIFT) + 1;
+}
+
+u32 pt_find(struct machine *m, struct mm_struct *mm, u64 va)
+{
+	u64 cache = mm->leaf_cache;
+	u32 table = mm->as.root;
+
+	charge(COST_PT_WALK);
+	if (likely(cache >> 32 == leaf_cache_key(va)))
+		return (u32)cache;
+	for (unsigned int level = PTE_LEVELS - 1; level; level--) {
+		pte_t entry = table_entries(m, table)[pte_index(va, level)];
+
+		if (!pte_present(entry))
+			return 0;
+		table = (u32)pte_pfn(entry);
+	}
+	mm->leaf_cache = leaf_cache_key(va) << 32 | table;
+	return table;
+}
+
+/* Fills the upper-level @entry of @parent, unless another thread does. False: out of frames. */
+static bool pt_link(struct machine *m, struct mm_struct *mm, u32 parent, pte_t *entry)
+{
+	u32 table = pt_alloc(m, mm);
+	bool lost;
+
+	if (!table)
+		return false;
+	spin_lock(&mm->page_table_lock);
+	lost = pte_present(*entry);
+	if (!lost)
+		set_pte(m, parent, entry, pte_make(table, PTE_PRESENT | PTE_WRITE | PTE_USER));
+	spin_unlock(&mm->page_table_lock);
+	if (lost)
+		pt_free(m, mm, table);
+	return true;
+}
+
+static u32 pt_populate(struct machine *m, struct mm_struct *mm, u64 va)
+{
+	u32 table = mm->as.root;
+
+	for (unsigned int level = PTE_LEVELS - 1; level; level--) {
+		pte_t *entry = table_entries(m, table) + pte_index(va, level);
+
+		if (!pte_present(*entry) && !pt_link(m, mm, table, entry))
+			return 0;
+		table = (u32)pte_pfn(*entry);
+	}
+	return table;
+}
+
+u32 pt_find_alloc(struct machine *m, struct mm_struct *mm, u64 va)
+{
+	u32 table = pt_find(m, mm, va);
+
+	return likely(table) ? table : pt_populate(m, mm, va);
+}
+
+u32 pt_next_leaf(struct machine *m, struct mm_struct *mm, u64 *va, u64 end)
+{
+	charge(COST_PT_WALK);
+	while (*va < end) {
+		u32 table = mm->as.root;
+		unsigned int level = PTE_LEVELS - 1;
+
+		for (; level; level--) {
+			pte_t entry = table_entries(m, table)[pte_index(*va, level)];
+
+			if (!pte_present(entry))
+				break;
+			table = (u32)pte_pfn(entry);
+		}
+		if (!level)
+			return table;
+		/* Nothing below this entry: go on behind what it would cover. */
+		*va = ALIGN_DOWN(*va, BIT(PAGE_SHIFT + 9 * level)) + BIT(PAGE_SHIFT + 9 * level);
+	}
+	return 0;
+}
+
+/* What free_pgtables() is about: which range is unmapped, and where its neighbours begin and end. */
+struct pt_free_range {
+	struct machine *m;
+	struct mm_struct *mm;
+	u64 start;
+	u64 end;
+	u64 floor;
+	u64 ceiling;
+};
+
+/* Frees what hangs below @table, which maps from @base on at @level, as far as the range allows. */
+static void free_pt_range(const struct pt_free_range *r, u32 table, unsigned int level, u64 base)
+{
+	u64 size = BIT(PAGE_SHIFT + 9 * level);
+	u64 va = max(base, ALIGN_DOWN(r->start, size));
+
+	for (; va < min(r->end, base + size * PTRS_PER_TABLE); va += size) {
+		pte_t *entry = table_entries(r->m, table) + pte_index(va, level);
+		u32 child;
+
+		if (!pte_present(*entry))
+			continue;
+		child = (u32)pte_pfn(*entry);
+		if (level > 1)
+			free_pt_range(r, child, level - 1, va);
+		if (va < r->floor || va + size > r->ceiling)
+			continue; /* a neighbour may use it */
+		set_pte(r->m, table, entry, (pte_t){0});
+		pt_free(r->m, r->mm, child);
+	}
+}
+
+void free_pgtables(struct machine *m, struct mm_struct *mm, u64 start, u64 end, u64 floor,
+                   u64 ceiling)
+{
+	struct pt_free_range r = {m, mm, start, end, floor, ceiling ? ceiling : UINT64_MAX};
+
+	free_pt_range(&r, mm->as.root, PTE_LEVELS - 1, 0);
+}

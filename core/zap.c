@@ -1,0 +1,317 @@
+/*
+ * Unmapping a range: munmap(), exit, MADV_DONTNEED (Linux mm/memory.c, mm/swap_state.c).
+ *
+ * Each leaf table is emptied under one hold of its lock. The pages are gathered, with the references
+ * their ptes held, until the stale translations have been flushed; then their swap cache copies are
+ * dropped where nobody needs them and they are freed together. Swap entries are freed on the spot.
+ *
+ * As Linux 4.0, whose mmu_gather is still today's in all that matters here: a gather holds 8 pages
+ * and then up to 19 frames full of pointers, taken with GFP_NOWAIT. When none is left, or to be had,
+ * the gather is flushed and freed in the middle of the range.
+ */
+#include "core/internal.h"
+
+int gather_init(struct machine *m)
+{
+	/* No more at once than tasks that zap, times batches; only used ones are ever committed. */
+	return pool_init(&m->gather_pool, sizeof(struct mmu_gather_batch), 1u << 22, "mmu_gather");
+}
+
+void gather_destroy(struct machine *m)
+{
+	pool_destroy(&m->gather_pool);
+}
+
+static void gather_rewind(struct mmu_gather *tlb)
+{
+	tlb->nr_local = 0;
+	tlb->last = NULL;
+	tlb->cursor = tlb->local;
+	tlb->limit = tlb->local + MMU_GATHER_BUNDLE;
+	tlb->start = TASK_SIZE;
+	tlb->end = 0;
+}
+
+void tlb_gather_mmu(struct mmu_gather *tlb, struct machine *m, struct mm_struct *mm, bool fullmm)
+{
+	tlb->m = m;
+	tlb->mm = mm;
+	tlb->fullmm = fullmm;
+	tlb->first = NULL;
+	tlb->nr_batches = 0;
+	gather_rewind(tlb);
+}
+
+/* Pages in the present batch. */
+static u32 gather_fill(const struct mmu_gather *tlb)
+{
+	struct page *const *begin = tlb->last ? tlb->last->pages : tlb->local;
+
+	return (u32)(tlb->cursor - begin);
+}
+
+static void gather_close_batch(struct mmu_gather *tlb)
+{
+	if (tlb->last)
+		tlb->last->nr = gather_fill(tlb);
+	else
+		tlb->nr_local = gather_fill(tlb);
+}
+
+/* Makes room after the present batch has filled up; false: flush first. Never switches tasks. */
+static bool tlb_next_batch(struct mmu_gather *tlb)
+{
+	struct mmu_gather_batch *next = tlb->last ? tlb->last->next : tlb->first;
+
+	gather_close_batch(tlb);
+	if (!next) {
+		struct page *frame;
+
+		if (tlb->nr_batches == MMU_GATHER_BATCH_COUNT)
+			return false;
+		frame = alloc_page(tlb->m, GFP_NOWAIT | __GFP_NOWARN);
+		if (!frame)
+			return false;
+		next = pool_ptr_or_null(&tlb->m->gather_pool, pool_alloc(&tlb->m->gather_pool));
+		VM_BUG_ON(!next);
+		next->frame = frame;
+		tlb->nr_batches += 1;
+		if (tlb->last)
+			tlb->last->next = next;
+		else
+			tlb->first = next;
+	}
+	tlb->last = next;
+	tlb->cursor = next->pages;
+	tlb->limit = next->pages + MMU_GATHER_BATCH;
+	return true;
+}
+
+/* False: it was gathered, but no other can be before the gather has been flushed. */
+static inline bool __tlb_remove_page(struct mmu_gather *tlb, struct page *page)
+{
+	*tlb->cursor++ = page;
+	return likely(tlb->cursor < tlb->limit) || tlb_next_batch(tlb);
+}
+
+/* Drops the page's swap slot if it is the last user: trylock, as the caller must not sleep. */
+static void free_swap_cache(struct machine *m, struct page *page)
+{
+	if (page_test(page, PG_swapcache) && !page_mapped(page) && trylock_page(m, page)) {
+		try_to_free_swap(m, page);
+		unlock_page(m, page);
+	}
+}
+
+static void free_pages_and_swap_cache(struct machine *m, struct page **pages, u32 nr)
+{
+	/* Pages still in the CPU's add batch have a reference more, and would not be freed here. */
+	lru_add_drain(m);
+	for (u32 i = 0; i < nr; i++)
+		free_swap_cache(m, pages[i]);
+	release_pages(m, pages, nr);
+}
+
+static void tlb_flush_mmu_tlbonly(struct mmu_gather *tlb)
+{
+	if (tlb->start >= tlb->end)
+		return;
+	if (tlb->fullmm)
+		world_tlb_flush(&tlb->mm->as, 0, TASK_SIZE);
+	else
+		world_tlb_flush(&tlb->mm->as, tlb->start, tlb->end);
+	tlb->start = TASK_SIZE;
+	tlb->end = 0;
+}
+
+static void tlb_flush_mmu_free(struct mmu_gather *tlb)
+{
+	struct mmu_gather_batch *last = tlb->last;
+
+	gather_close_batch(tlb);
+	if (tlb->nr_local)
+		free_pages_and_swap_cache(tlb->m, tlb->local, tlb->nr_local);
+	for (struct mmu_gather_batch *b = last ? tlb->first : NULL; b; b = b->next) {
+		if (b->nr)
+			free_pages_and_swap_cache(tlb->m, b->pages, b->nr);
+		if (b == last)
+			break;
+	}
+	gather_rewind(tlb);
+}
+
+void tlb_flush_mmu(struct mmu_gather *tlb)
+{
+	tlb_flush_mmu_tlbonly(tlb);
+	tlb_flush_mmu_free(tlb);
+}
+
+void tlb_finish_mmu(struct mmu_gather *tlb)
+{
+	struct mmu_gather_batch *b, *next;
+
+	tlb_flush_mmu(tlb);
+	for (b = tlb->first; b; b = next) {
+		next = b->next;
+		__free_pages(tlb->m, b->frame, 0);
+		pool_free(&tlb->m->gather_pool, pool_index(&tlb->m->gather_pool, b));
+	}
+}
+
+/* ---- emptying tables ------------------------------------------------------------------------- */
+
+/* What one hold of a leaf table's lock has to account for. */
+struct zap_count {
+	long rss[NR_MM_COUNTERS];
+	u32 nr_ptes;    /* looked at and not yet charged */
+	u32 nr_present; /* pages unmapped and not yet charged */
+	u32 zone_key;   /* the zone whose pages are being counted, as in page->flags */
+	long nr_mapped; /* pages of it that lost their last pte */
+};
+
+/* NR_ANON_MAPPED falls once for each run of pages of a zone: sums commute. */
+static void zap_count_mapped(struct machine *m, struct zap_count *c, struct page *page)
+{
+	u32 key = page->flags >> PAGE_ZONE_SHIFT;
+
+	if (unlikely(key != c->zone_key)) {
+		if (c->nr_mapped)
+			mod_node_state(zone_of_key(m, c->zone_key), NR_ANON_MAPPED, -c->nr_mapped);
+		c->zone_key = key;
+		c->nr_mapped = 0;
+	}
+	c->nr_mapped += 1;
+}
+
+static void zap_charge(struct zap_count *c)
+{
+	charge_n(COST_PTE, c->nr_ptes);
+	charge_n(COST_PAGE_LINE, c->nr_present);
+	charge_n(COST_PAGE_FLAG, c->nr_present);
+	c->nr_ptes = 0;
+	c->nr_present = 0;
+}
+
+static void zap_account(struct mmu_gather *tlb, struct zap_count *c)
+{
+	zap_charge(c);
+	if (c->nr_mapped)
+		mod_node_state(zone_of_key(tlb->m, c->zone_key), NR_ANON_MAPPED, -c->nr_mapped);
+	for (int i = 0; i < NR_MM_COUNTERS; i++) {
+		if (c->rss[i]) {
+			atomic_long_add(c->rss[i], &tlb->mm->rss[i]);
+			charge(COST_RSS);
+		}
+	}
+}
+
+/*
+ * How far ahead the struct pages are fetched. What limits a zap is host memory latency on them, as
+ * it is on a real machine.
+ */
+#define ZAP_PREFETCH 12
+
+static inline void zap_prefetch(const struct machine *m, const pte_t *pte)
+{
+	if (pte_present(*pte))
+		__builtin_prefetch(pfn_to_page(m, pte_pfn(*pte)), 1);
+}
+
+/* Frees the swap slot of an entry. Charges first: the call looks at shared state. */
+static void zap_swap_entry(struct mmu_gather *tlb, struct zap_count *c, pte_t entry)
+{
+	zap_charge(c);
+	c->rss[MM_SWAPENTS] -= 1;
+	free_swap_and_cache(tlb->m, pte_to_swp_entry(entry));
+}
+
+/*
+ * Empties [@va, @end) of a leaf table, lock held; returns where it stopped, which is before @end
+ * only if the gather is full.
+ */
+static u64 zap_locked(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
+{
+	struct machine *m = tlb->m;
+	struct zap_count c = {.zone_key = ~0u};
+	u32 nr_used = m->table[table].nr_used;
+	pte_t *pte = pt_entry(m, table, va);
+	pte_t *prefetch_end = pte + ((end - va) >> PAGE_SHIFT) -
+	                      min_t(u64, (end - va) >> PAGE_SHIFT, ZAP_PREFETCH);
+	bool room = true;
+
+	for (; va != end && nr_used && room; va += PAGE_SIZE, pte++) {
+		pte_t entry = *pte;
+		struct page *page;
+
+		c.nr_ptes += 1;
+		if (pte < prefetch_end)
+			zap_prefetch(m, pte + ZAP_PREFETCH);
+		if (pte_none(entry))
+			continue;
+		*pte = (pte_t){0};
+		nr_used -= 1;
+		if (unlikely(!pte_present(entry))) {
+			zap_swap_entry(tlb, &c, entry);
+			continue;
+		}
+		tlb_remove_tlb_entry(tlb, va);
+		if (unlikely(pte_special(entry)))
+			continue;
+		page = pfn_to_page(m, pte_pfn(entry));
+		c.rss[MM_ANONPAGES] -= 1;
+		c.nr_present += 1;
+		if (__page_remove_rmap(page))
+			zap_count_mapped(m, &c, page);
+		room = __tlb_remove_page(tlb, page);
+	}
+	/* An empty rest of a table is still looked at, in Linux. */
+	if (!nr_used && room) {
+		c.nr_ptes += (u32)((end - va) >> PAGE_SHIFT);
+		va = end;
+	}
+	m->table[table].nr_used = nr_used;
+	zap_account(tlb, &c);
+	return va;
+}
+
+static void zap_pte_range(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
+{
+	while (va != end) {
+		spin_lock(&tlb->m->table[table].ptl);
+		flush_tlb_batched_pending(tlb->mm);
+		va = zap_locked(tlb, table, va, end);
+		/* Before the lock goes: a page may be mapped anew while its old user still sees it. */
+		if (va != end)
+			tlb_flush_mmu_tlbonly(tlb);
+		spin_unlock(&tlb->m->table[table].ptl);
+		if (va != end)
+			tlb_flush_mmu_free(tlb);
+	}
+}
+
+void unmap_vma_range(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 start, u64 end)
+{
+	u64 va = max(start, vma->vm_start);
+	u32 table;
+
+	end = min(end, vma->vm_end);
+	while (va < end && (table = pt_next_leaf(tlb->m, tlb->mm, &va, end))) {
+		u64 next = min(end, ALIGN_DOWN(va, PMD_SIZE) + PMD_SIZE);
+
+		zap_pte_range(tlb, table, va, next);
+		va = next;
+		world_cond_resched();
+	}
+}
+
+void zap_page_range(struct machine *m, struct vm_area_struct *vma, u64 start, u64 end)
+{
+	struct mmu_gather tlb;
+
+	span_enter(SPAN_ZAP);
+	lru_add_drain(m);
+	tlb_gather_mmu(&tlb, m, vma->vm_mm, false);
+	unmap_vma_range(&tlb, vma, start, end);
+	tlb_finish_mmu(&tlb);
+	span_exit();
+}
