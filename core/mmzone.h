@@ -62,12 +62,18 @@ struct stat_cpu {
 	struct world_line line; /* the bytes above; remote readers pay for it */
 };
 
-/* Global values of one zone or node. @cpu[i] is NULL until CPU i changes a counter here. */
+/* Global values of one zone or node. @cpu[i] is NULL while CPU i has no differences here. */
 struct stat_holder {
 	atomic_long_t v[NR_VM_ITEMS]; /* (a) */
 	struct world_line line;
 	u8 threshold;          /* (a) what a new stat_cpu starts with */
 	struct stat_cpu **cpu; /* (c) [nr_cpus] */
+};
+
+/* Linux's vm_stat[]: the sums over all zones or nodes, differences left out. */
+struct stat_total {
+	atomic_long_t v[NR_VM_ITEMS]; /* (a) */
+	struct world_line line;
 };
 
 /* ---- LRU ----------------------------------------------------------------------------------- */
@@ -162,7 +168,7 @@ struct zone {
 	struct fresh_range *fresh;             /* (Z) taken from fresh[fresh_next] on */
 	u32 nr_fresh;
 	u32 fresh_next;
-	u8 *pageblock_type; /* (Z) enum migratetype, by (pfn - zone_start_pfn) >> PAGEBLOCK_ORDER */
+	u8 *pageblock_type; /* (Z) by block from the zone's first on; see get_pageblock_migratetype() */
 
 	s32 pcp_high; /* (c) of a new per-CPU list: batch, high and its bounds */
 	s32 pcp_high_min;

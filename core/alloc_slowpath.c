@@ -1,0 +1,349 @@
+/*
+ * The allocator's slow path: no zone is above its low mark. Wake kswapd, go down to the min mark,
+ * reclaim, retry, and in the end let the OOM killer find memory.
+ *
+ * Linux mm/page_alloc.c, __alloc_pages_slowpath() (linux-mm.md 4.4 to 4.6), in two forms (knob
+ * alloc.slowpath): slowpath_3_19() of 3.19 to 4.4 and slowpath_6_18() of today. What they share,
+ * a round of direct reclaim and the OOM path, comes first.
+ *
+ * Left out: compaction, which is not built. A request of order > 0 goes straight to reclaim, as in a
+ * kernel without CONFIG_COMPACTION. There are no real-time tasks, and nobody dumps core.
+ *
+ * Locks: nothing may be held. Everything here may switch tasks if the request allows reclaim.
+ */
+#include "core/page_alloc.h"
+
+#define MAX_RECLAIM_RETRIES 16
+
+/* One request on its way through the slow path. */
+struct alloc_state {
+	gfp_t gfp;
+	unsigned int order;
+	u32 alloc_flags;
+	unsigned long progress; /* of the last round; not 0: worth another try */
+	bool can_reclaim;
+};
+
+static struct page *try_freelists(struct machine *m, const struct alloc_state *s, u32 alloc_flags)
+{
+	return get_page_from_freelist(m, s->gfp, s->order, alloc_flags);
+}
+
+/* The zone this request would like best. */
+static struct zone *preferred_zone(struct machine *m, gfp_t gfp)
+{
+	const struct pglist_data *pgdat = this_node(m);
+
+	for (u32 i = 0; i < pgdat->nr_zonelist; i++)
+		if (pgdat->zonelist[i]->type <= (u32)gfp_zone(gfp))
+			return pgdat->zonelist[i];
+	return NULL;
+}
+
+static void sleep_one_tick(void)
+{
+	world_sleep(world_ticks_to_ns(1));
+}
+
+/*
+ * What lets the running task ignore watermarks: it is reclaiming memory for others, or is being
+ * killed to free some. A victim has all reserves, or since 4.6 half of the min mark.
+ */
+static u32 reserve_flags(const struct machine *m, gfp_t gfp)
+{
+	u32 flags = world_in_irq() ? 0 : current_flags(m);
+
+	if (gfp & __GFP_NOMEMALLOC)
+		return 0;
+	if (gfp & __GFP_MEMALLOC || flags & PF_MEMALLOC)
+		return ALLOC_NO_WATERMARKS;
+	if (flags & TIF_MEMDIE)
+		return m->knob.oom == OOM_MEMDIE ? ALLOC_NO_WATERMARKS : ALLOC_OOM;
+	return 0;
+}
+
+/* Flags of a pass at the min mark, reserves apart. */
+static u32 slow_alloc_flags(gfp_t gfp, bool can_reclaim)
+{
+	u32 alloc_flags = WMARK_MIN;
+
+	if (gfp & __GFP_HIGH)
+		alloc_flags |= ALLOC_HIGH;
+	if (gfp & __GFP_KSWAPD_RECLAIM)
+		alloc_flags |= ALLOC_KSWAPD;
+	if (!can_reclaim && !(gfp & __GFP_NOMEMALLOC))
+		alloc_flags |= ALLOC_HARDER;
+	return alloc_flags;
+}
+
+/* ---- direct reclaim ------------------------------------------------------------------------------------------ */
+
+/* The task frees memory itself. While it does, its own allocations take from the reserves. */
+static unsigned long perform_reclaim(struct machine *m, const struct alloc_state *s)
+{
+	struct task *t = current_task();
+	unsigned long progress;
+
+	if (t->w.id <= m->nr_world_tasks) /* the boot context is no task of ours */
+		return try_to_free_pages(m, s->gfp, s->order);
+	world_cond_resched();
+	t->flags |= PF_MEMALLOC;
+	progress = try_to_free_pages(m, s->gfp, s->order);
+	t->flags &= ~(u32)PF_MEMALLOC;
+	world_cond_resched();
+	return progress;
+}
+
+/*
+ * One round of reclaim and a try at the lists. Pages that were freed may sit in per-CPU lists of
+ * CPUs that do not need them: if the first try fails all are drained, once.
+ */
+static struct page *direct_reclaim(struct machine *m, struct alloc_state *s, u32 alloc_flags)
+{
+	struct page *page;
+
+	s->progress = perform_reclaim(m, s);
+	if (!s->progress)
+		return NULL;
+	page = try_freelists(m, s, alloc_flags);
+	if (page)
+		return page;
+	drain_all_pages(m);
+	return try_freelists(m, s, alloc_flags);
+}
+
+/* ---- out of memory ------------------------------------------------------------------------------------------- */
+
+/* Would killing something help this request? */
+static bool oom_may_kill(const struct alloc_state *s)
+{
+	if (s->gfp & __GFP_NOFAIL)
+		return true;
+	return s->order <= PAGE_ALLOC_COSTLY_ORDER && gfp_zone(s->gfp) >= ZONE_NORMAL &&
+	       !(s->gfp & (__GFP_THISNODE | __GFP_RETRY_MAYFAIL));
+}
+
+/* oom_lock held. */
+static struct page *oom_kill_for(struct machine *m, struct alloc_state *s)
+{
+	/* The last look, at the high mark: has a kill or a parallel free filled the zones? */
+	struct page *page =
+		get_page_from_freelist(m, s->gfp & ~__GFP_DIRECT_RECLAIM, s->order, WMARK_HIGH);
+
+	if (page || !oom_may_kill(s))
+		return page;
+	/* Reclaim without file systems may have missed a lot, so nobody dies; the request loops. */
+	if (!(s->gfp & (__GFP_FS | __GFP_NOFAIL))) {
+		s->progress = 1;
+		return NULL;
+	}
+	if (out_of_memory(m, s->gfp, s->order) || s->gfp & __GFP_NOFAIL) {
+		s->progress = 1;
+		if (s->gfp & __GFP_NOFAIL && m->knob.slowpath == SLOWPATH_6_18)
+			page = try_freelists(m, s, ALLOC_NO_WATERMARKS);
+	}
+	return page;
+}
+
+/* Progress is reported if something was killed, or if another task is at it already. */
+static struct page *alloc_may_oom(struct machine *m, struct alloc_state *s)
+{
+	struct page *page;
+
+	s->progress = 0;
+	if (!mutex_trylock(&m->oom_lock)) {
+		s->progress = 1;
+		sleep_one_tick();
+		return NULL;
+	}
+	span_enter(SPAN_OOM);
+	page = oom_kill_for(m, s);
+	span_exit();
+	mutex_unlock(&m->oom_lock);
+	return page;
+}
+
+/* ---- 3.19 to 4.4 ----------------------------------------------------------------------------------------------- */
+
+/* "Too small to fail": up to order 3 the request loops until it has its page or nobody is left. */
+static bool should_alloc_retry(const struct alloc_state *s, unsigned long pages_reclaimed)
+{
+	if (s->gfp & __GFP_NORETRY)
+		return false;
+	if (s->order <= PAGE_ALLOC_COSTLY_ORDER || s->gfp & __GFP_NOFAIL)
+		return true;
+	return s->gfp & __GFP_RETRY_MAYFAIL && pages_reclaimed < 1UL << s->order;
+}
+
+/* Up to 4.0 a request without watermarks that must not fail waits here, not in reclaim. */
+static struct page *alloc_high_priority(struct machine *m, const struct alloc_state *s)
+{
+	struct page *page;
+
+	while (!(page = try_freelists(m, s, ALLOC_NO_WATERMARKS)) && s->gfp & __GFP_NOFAIL &&
+	       s->can_reclaim)
+		wait_iff_congested(m, preferred_zone(m, s->gfp), true, m->world->hw->hz / 50);
+	return page;
+}
+
+/* A task that is freeing memory, or has been told to die, does not reclaim. */
+static bool may_reclaim_3_19(const struct machine *m, const struct alloc_state *s)
+{
+	u32 flags = current_flags(m);
+
+	if (!s->can_reclaim || flags & PF_MEMALLOC)
+		return false;
+	return !(flags & TIF_MEMDIE) || s->gfp & __GFP_NOFAIL;
+}
+
+struct page *slowpath_3_19(struct machine *m, gfp_t gfp, unsigned int order)
+{
+	struct alloc_state s = {
+		.gfp = gfp,
+		.order = order,
+		.can_reclaim = gfp & __GFP_DIRECT_RECLAIM,
+	};
+	const gfp_t opportunistic = __GFP_THISNODE | __GFP_NORETRY | __GFP_NOWARN;
+	unsigned long pages_reclaimed = 0;
+	struct page *page;
+	u32 min_flags = slow_alloc_flags(gfp, s.can_reclaim);
+
+	if ((gfp & opportunistic) == opportunistic)
+		return NULL;
+	for (;;) {
+		if (gfp & __GFP_KSWAPD_RECLAIM)
+			wake_all_kswapds(m, gfp, order);
+		s.alloc_flags = min_flags | reserve_flags(m, gfp);
+		page = try_freelists(m, &s, s.alloc_flags & ~ALLOC_NO_WATERMARKS);
+		if (!page && s.alloc_flags & ALLOC_NO_WATERMARKS)
+			page = alloc_high_priority(m, &s);
+		if (page || !may_reclaim_3_19(m, &s))
+			return page;
+		page = direct_reclaim(m, &s, s.alloc_flags & ~ALLOC_NO_WATERMARKS);
+		if (page)
+			return page;
+		pages_reclaimed += s.progress;
+		if (!should_alloc_retry(&s, pages_reclaimed))
+			return NULL;
+		if (!s.progress) {
+			page = alloc_may_oom(m, &s);
+			if (page || !s.progress)
+				return page;
+		}
+		wait_iff_congested(m, preferred_zone(m, gfp), true, m->world->hw->hz / 50);
+	}
+}
+
+/* ---- 4.7 to 6.18 ----------------------------------------------------------------------------------------------- */
+
+/*
+ * Is there a zone that could serve the request if everything reclaimable in it were free? Then
+ * reclaim is worth repeating, but only MAX_RECLAIM_RETRIES times in a row without progress.
+ */
+static bool should_reclaim_retry(struct machine *m, const struct alloc_state *s,
+                                 u32 *no_progress_loops)
+{
+	const struct pglist_data *pgdat = this_node(m);
+	bool retry = false;
+
+	if (s->progress && s->order <= PAGE_ALLOC_COSTLY_ORDER)
+		*no_progress_loops = 0;
+	else
+		*no_progress_loops += 1;
+	if (*no_progress_loops > MAX_RECLAIM_RETRIES)
+		return false;
+	for (u32 i = 0; i < pgdat->nr_zonelist && !retry; i++) {
+		struct zone *z = pgdat->zonelist[i];
+		unsigned long available;
+
+		if (z->type > (u32)gfp_zone(s->gfp))
+			continue;
+		available = zone_reclaimable_pages(z) + zone_page_state_snapshot(z, NR_FREE_PAGES);
+		retry = __zone_watermark_ok(z, s->order, wmark(z, WMARK_MIN), gfp_zone(s->gfp),
+		                            s->alloc_flags, (long)available);
+	}
+	world_cond_resched();
+	return retry;
+}
+
+/* Without compaction, orders 1 to 3 go on as long as a single page could be had. */
+static bool should_compact_retry(struct machine *m, const struct alloc_state *s)
+{
+	const struct pglist_data *pgdat = this_node(m);
+
+	if (!s->order || s->order > PAGE_ALLOC_COSTLY_ORDER)
+		return false;
+	for (u32 i = 0; i < pgdat->nr_zonelist; i++) {
+		struct zone *z = pgdat->zonelist[i];
+
+		if (z->type <= (u32)gfp_zone(s->gfp) &&
+		    zone_watermark_ok(z, 0, wmark(z, WMARK_MIN), gfp_zone(s->gfp), s->alloc_flags))
+			return true;
+	}
+	return false;
+}
+
+/* One round of 6.18: the page, or NULL; *@again: another round may help. */
+static struct page *slowpath_round_6_18(struct machine *m, struct alloc_state *s,
+                                        u32 *no_progress_loops, bool *again)
+{
+	u32 reserve = reserve_flags(m, s->gfp);
+	struct page *page;
+
+	*again = false;
+	if (s->gfp & __GFP_KSWAPD_RECLAIM)
+		wake_all_kswapds(m, s->gfp, s->order);
+	if (reserve)
+		s->alloc_flags = reserve | (s->alloc_flags & ALLOC_KSWAPD);
+	page = try_freelists(m, s, s->alloc_flags);
+	if (page || !s->can_reclaim || current_flags(m) & PF_MEMALLOC)
+		return page;
+	page = direct_reclaim(m, s, s->alloc_flags);
+	if (page || s->gfp & __GFP_NORETRY)
+		return page;
+	if (s->order > PAGE_ALLOC_COSTLY_ORDER && !(s->gfp & __GFP_RETRY_MAYFAIL))
+		return NULL;
+	*again = should_reclaim_retry(m, s, no_progress_loops) ||
+	         (s->progress && should_compact_retry(m, s));
+	if (*again)
+		return NULL;
+	page = alloc_may_oom(m, s);
+	if (page)
+		return page;
+	/* A victim that has had its reserves, or may not, is not kept waiting for more. */
+	if (current_flags(m) & TIF_MEMDIE &&
+	    (s->alloc_flags & ALLOC_OOM || s->gfp & __GFP_NOMEMALLOC))
+		return NULL;
+	*again = s->progress != 0;
+	if (*again)
+		*no_progress_loops = 0;
+	return NULL;
+}
+
+struct page *slowpath_6_18(struct machine *m, gfp_t gfp, unsigned int order)
+{
+	struct alloc_state s = {
+		.gfp = gfp,
+		.order = order,
+		.can_reclaim = gfp & __GFP_DIRECT_RECLAIM,
+	};
+	u32 no_progress_loops = 0;
+	struct page *page;
+	bool again;
+
+	s.alloc_flags = slow_alloc_flags(gfp, s.can_reclaim);
+	if (gfp & __GFP_KSWAPD_RECLAIM)
+		wake_all_kswapds(m, gfp, order);
+	page = try_freelists(m, &s, s.alloc_flags);
+	while (!page) {
+		page = slowpath_round_6_18(m, &s, &no_progress_loops, &again);
+		if (page || again)
+			continue;
+		if (!(gfp & __GFP_NOFAIL) || !s.can_reclaim)
+			break;
+		/* It must not fail: some of the reserve, and on. */
+		page = try_freelists(m, &s, WMARK_MIN | ALLOC_HIGH);
+		world_cond_resched();
+	}
+	return page;
+}

@@ -1,0 +1,440 @@
+/*
+ * The page allocator's front: which zone a page comes from, and how pages come back.
+ *
+ * Linux mm/page_alloc.c (linux-mm.md 4.3, 4.7). alloc_pages() walks the zonelist of the running
+ * CPU's node and takes a page from the first zone that is above its low mark; what happens if there
+ * is none is in alloc_slowpath.c. From 3.12 to 4.7 (knob alloc.zone_fair) a first pass has the zones
+ * of a node take turns, in proportion to their size, so that pages age alike in all of them.
+ *
+ * This is the hottest path of the simulation: one order point per page, no span, no lock of its own.
+ *
+ * Left out: cpusets, memory policies, per-node dirty limits, zone_reclaim_mode, the zonelist cache
+ * of NUMA machines before 4.5, bulk allocation, high-atomic pageblocks.
+ */
+#include "core/page_alloc.h"
+
+#include <stdio.h>
+
+/* ---- requests -------------------------------------------------------------------------------------------- */
+
+/* Which zone a request may use at most, by its four zone bits. There is no HighMem. */
+static const u8 gfp_zone_table[16] = {
+#define ZONE_OF(bits)                                                                              \
+	[bits] = (bits)&__GFP_DMA     ? ZONE_DMA                                                   \
+	         : (bits)&__GFP_DMA32 ? ZONE_DMA32                                                 \
+	         : ((bits) & (__GFP_HIGHMEM | __GFP_MOVABLE)) == (__GFP_HIGHMEM | __GFP_MOVABLE)   \
+	                 ? ZONE_MOVABLE                                                            \
+	                 : ZONE_NORMAL
+	ZONE_OF(0),  ZONE_OF(1),  ZONE_OF(2),  ZONE_OF(3),  ZONE_OF(4),  ZONE_OF(5),
+	ZONE_OF(6),  ZONE_OF(7),  ZONE_OF(8),  ZONE_OF(9),  ZONE_OF(10), ZONE_OF(11),
+	ZONE_OF(12), ZONE_OF(13), ZONE_OF(14), ZONE_OF(15),
+#undef ZONE_OF
+};
+
+int gfp_zone(gfp_t gfp)
+{
+	return gfp_zone_table[gfp & 15];
+}
+
+static enum migratetype gfp_migratetype(const struct machine *m, gfp_t gfp)
+{
+	if (unlikely(m->page_group_by_mobility_disabled))
+		return MIGRATE_UNMOVABLE;
+	if (gfp & __GFP_MOVABLE)
+		return MIGRATE_MOVABLE;
+	return gfp & __GFP_RECLAIMABLE ? MIGRATE_RECLAIMABLE : MIGRATE_UNMOVABLE;
+}
+
+/* ---- taking a page from a zone ------------------------------------------------------------------------------ */
+
+/* Counted without a threshold's global update from 4.14 on. */
+static void numa_event(struct zone *z, enum vm_item item)
+{
+	struct machine *m = z->machine;
+	struct stat_cpu *s;
+
+	if (m->knob.lru_per == LRU_PER_ZONE) {
+		inc_zone_state(z, item, 1);
+		return;
+	}
+	s = stat_cpu(m, &z->stat);
+	if (unlikely(++s->diff[item] >= s->threshold)) {
+		atomic_long_add(s->diff[item], &z->stat.v[item]);
+		atomic_long_add(s->diff[item], &m->vm_stat.v[item]);
+		s->diff[item] = 0;
+	}
+}
+
+static inline void zone_statistics(struct zone *preferred, struct zone *z)
+{
+	if (likely(z->pgdat == preferred->pgdat)) {
+		numa_event(z, NUMA_HIT);
+	} else {
+		numa_event(z, NUMA_MISS);
+		numa_event(preferred, NUMA_FOREIGN);
+	}
+	numa_event(z, likely(z->pgdat->node_id == world_self->node) ? NUMA_LOCAL : NUMA_OTHER);
+}
+
+/* The zone's turn in the fair pass shortens. No order point: the watermark test has just had one. */
+static void use_alloc_batch(struct zone *z, unsigned int order)
+{
+	mod_zone_state(z, NR_ALLOC_BATCH, -(1L << order));
+	if (unlikely(atomic_long_peek(&z->stat.v[NR_ALLOC_BATCH]) <= 0))
+		z->flags |= ZONE_FAIR_DEPLETED;
+}
+
+static inline void prep_new_page(struct machine *m, struct zone *z, struct page *page,
+                                 unsigned int order)
+{
+	page->refcount = 1;
+	page->index = 0;
+	for (unsigned long i = 1; i < 1UL << order; i++)
+		page[i].flags = zone_page_flags(z);
+	count_vm_events(m, ZONE_EVENT(PGALLOC_DMA, z->type), 1UL << order);
+}
+
+/* One block from @z, whose marks allow it; NULL if there is no block of that size. */
+static struct page *rmqueue(struct machine *m, struct zone *preferred, struct zone *z, gfp_t gfp,
+                            unsigned int order, u32 alloc_flags)
+{
+	enum migratetype mt = gfp_migratetype(m, gfp);
+	struct page *page;
+
+	if (likely(pcp_allowed_order(m, order)))
+		page = rmqueue_pcplist(m, z, order, mt, alloc_flags);
+	else
+		page = rmqueue_buddy(z, order, mt, alloc_flags);
+	if (unlikely(!page))
+		return NULL;
+	if (m->knob.zone_fair)
+		use_alloc_batch(z, order);
+	zone_statistics(preferred, z);
+	prep_new_page(m, z, page, order);
+	/* 5.0: the marks have been raised, and kswapd need not find out by itself. */
+	if (unlikely(z->flags & ZONE_BOOSTED_WATERMARK) && alloc_flags & ALLOC_KSWAPD) {
+		z->flags &= ~(u32)ZONE_BOOSTED_WATERMARK;
+		wakeup_kswapd(m, z, 0, z->type);
+	}
+	return page;
+}
+
+/* ---- the free-list pass ---------------------------------------------------------------------------------------- */
+
+/* zone_watermark_ok() with a short cut for the usual request: one page, no access to reserves. */
+static inline bool zone_watermark_fast(struct zone *z, unsigned int order, unsigned long mark,
+                                       int highest, u32 alloc_flags)
+{
+	long free;
+
+	world_order();
+	world_line_read(&z->stat.line);
+	free = max(atomic_long_peek(&z->stat.v[NR_FREE_PAGES]), 0L);
+	if (likely(!order && free > (long)mark + z->lowmem_reserve[highest])) {
+		charge(COST_WATERMARK);
+		return true;
+	}
+	if (__zone_watermark_ok(z, order, mark, highest, alloc_flags, free))
+		return true;
+	/* 5.9: at the min mark an urgent request sees through the boost. */
+	if (!order && alloc_flags & ALLOC_HIGH && z->watermark_boost &&
+	    (alloc_flags & ALLOC_WMARK_MASK) == WMARK_MIN)
+		return __zone_watermark_ok(z, order, z->_watermark[WMARK_MIN], highest, alloc_flags,
+		                           free);
+	return false;
+}
+
+/*
+ * May @z give a page? 6.7: an allocation that finds the zone below its high mark says so, and
+ * per-CPU lists shrink instead of growing.
+ */
+static inline bool zone_allows(struct machine *m, struct zone *z, unsigned int order, int highest,
+                               u32 alloc_flags)
+{
+	if (alloc_flags & ALLOC_NO_WATERMARKS)
+		return true;
+	if (m->knob.pcp == PCP_AUTO && !(z->flags & ZONE_BELOW_HIGH)) {
+		if (zone_watermark_fast(z, order, wmark(z, WMARK_HIGH), highest, alloc_flags))
+			return true;
+		z->flags |= ZONE_BELOW_HIGH;
+	}
+	return zone_watermark_fast(z, order, wmark(z, alloc_flags & ALLOC_WMARK_MASK), highest,
+	                           alloc_flags);
+}
+
+/* A new round of turns for the preferred zone and those below it. */
+static void reset_alloc_batches(struct zone *preferred)
+{
+	for (struct zone *z = preferred->pgdat->zone; z <= preferred; z++) {
+		long batch = (long)(z->_watermark[WMARK_HIGH] - z->_watermark[WMARK_LOW]);
+
+		if (!managed_zone(z))
+			continue;
+		mod_zone_state(z, NR_ALLOC_BATCH,
+		               batch - atomic_long_read(&z->stat.v[NR_ALLOC_BATCH]));
+		z->flags &= ~(u32)ZONE_FAIR_DEPLETED;
+	}
+}
+
+/*
+ * Gives up one rule for the next pass: first that of turns, which also keeps to the node, then that
+ * of unmixed blocks. @skipped: a zone had used up its turn. False: there is no next pass.
+ */
+static bool relax_alloc_flags(const struct machine *m, struct zone *preferred, bool skipped,
+                              u32 *alloc_flags)
+{
+	if (*alloc_flags & ALLOC_FAIR) {
+		*alloc_flags &= ~ALLOC_FAIR;
+		if (skipped)
+			reset_alloc_batches(preferred);
+		return skipped || m->nr_nodes > 1;
+	}
+	if (*alloc_flags & ALLOC_NOFRAGMENT) {
+		*alloc_flags &= ~ALLOC_NOFRAGMENT;
+		return true;
+	}
+	return false;
+}
+
+struct page *get_page_from_freelist(struct machine *m, gfp_t gfp, unsigned int order,
+                                    u32 alloc_flags)
+{
+	const struct pglist_data *pgdat = this_node(m);
+	u32 nr = gfp & __GFP_THISNODE ? pgdat->nr_local_zones : pgdat->nr_zonelist;
+	int highest = gfp_zone(gfp);
+	struct zone *preferred;
+	bool skipped;
+
+again:
+	preferred = NULL;
+	skipped = false;
+	for (u32 i = 0; i < nr; i++) {
+		struct zone *z = pgdat->zonelist[i];
+		struct page *page;
+
+		if (z->type > (u32)highest)
+			continue;
+		if (!preferred) {
+			preferred = z;
+			/* Until 4.6 reserves were kept by the zone preferred, not the highest. */
+			if (m->knob.slowpath == SLOWPATH_3_19)
+				highest = z->type;
+		}
+		if (unlikely(z->pgdat != preferred->pgdat)) {
+			if (alloc_flags & ALLOC_FAIR)
+				break;
+			/* Better a mixed block here than a clean one elsewhere. */
+			if (alloc_flags & ALLOC_NOFRAGMENT)
+				break;
+		}
+		if (alloc_flags & ALLOC_FAIR && z->flags & ZONE_FAIR_DEPLETED) {
+			skipped = true;
+			continue;
+		}
+		if (!zone_allows(m, z, order, highest, alloc_flags))
+			continue;
+		page = rmqueue(m, preferred, z, gfp, order, alloc_flags);
+		if (likely(page))
+			return page;
+	}
+	if (preferred && relax_alloc_flags(m, preferred, skipped, &alloc_flags))
+		goto again;
+	return NULL;
+}
+
+/* ---- alloc_pages --------------------------------------------------------------------------------------------------- */
+
+/*
+ * How the fast path goes about it. 5.0: on a node with something below Normal, Normal's pageblocks
+ * are not to be mixed while other zones have unmixed ones.
+ */
+static inline u32 fast_alloc_flags(struct machine *m, gfp_t gfp)
+{
+	u32 alloc_flags = WMARK_LOW;
+	struct zone *z;
+
+	if (gfp & __GFP_KSWAPD_RECLAIM)
+		alloc_flags |= ALLOC_KSWAPD;
+	if (m->knob.zone_fair)
+		return alloc_flags | ALLOC_FAIR;
+	z = this_node(m)->nr_local_zones ? this_node(m)->zonelist[0] : NULL;
+	if (m->knob.fallback == FALLBACK_6_18 && z && z->type == ZONE_NORMAL &&
+	    gfp_zone(gfp) >= ZONE_NORMAL && (m->nr_nodes == 1 || populated_zone(z - 1)))
+		alloc_flags |= ALLOC_NOFRAGMENT;
+	return alloc_flags;
+}
+
+static noinline struct page *alloc_pages_slow(struct machine *m, gfp_t gfp, unsigned int order)
+{
+	u64 since = world_now();
+	struct page *page;
+
+	/* With interrupts off there is no reclaim: it would sleep. */
+	if (world_self->irq_off)
+		gfp &= ~__GFP_DIRECT_RECLAIM;
+	span_enter(SPAN_ALLOC);
+	page = m->slowpath(m, gfp, order);
+	span_exit();
+	world_latency(HIST_ALLOC_SLOW, since);
+	return page;
+}
+
+static void alloc_pages_zero(struct machine *m, const struct page *page, unsigned int order)
+{
+	u64 pfn = page_to_pfn(m, page);
+
+	for (unsigned long i = 0; i < 1UL << order; i++)
+		world_frame_clear(pfn + i);
+}
+
+struct page *alloc_pages(struct machine *m, gfp_t gfp, unsigned int order)
+{
+	struct page *page;
+
+	charge(COST_ALLOC);
+	if (unlikely(order >= MAX_ORDER))
+		return NULL;
+	if (unlikely(world_should_fail(m->world, WORLD_FAIL_PAGE_ALLOC)) && !(gfp & __GFP_NOFAIL))
+		return NULL;
+	page = get_page_from_freelist(m, gfp, order, fast_alloc_flags(m, gfp));
+	if (unlikely(!page))
+		page = alloc_pages_slow(m, gfp, order);
+	if (unlikely(!page))
+		return NULL;
+	if (gfp & __GFP_ZERO)
+		alloc_pages_zero(m, page, order);
+	world_trace(EVENT_ALLOC, page_to_pfn(m, page), order);
+	return page;
+}
+
+/* ---- freeing --------------------------------------------------------------------------------------------------------- */
+
+void dump_page(const struct machine *m, const struct page *page, const char *why)
+{
+	static const char *const names[NR_PAGEFLAGS] = {
+		[PG_locked] = "locked",
+		[PG_referenced] = "referenced",
+		[PG_uptodate] = "uptodate",
+		[PG_dirty] = "dirty",
+		[PG_lru] = "lru",
+		[PG_active] = "active",
+		[PG_unevictable] = "unevictable",
+		[PG_swapbacked] = "swapbacked",
+		[PG_swapcache] = "swapcache",
+		[PG_writeback] = "writeback",
+		[PG_reclaim] = "reclaim",
+		[PG_workingset] = "workingset",
+		[PG_waiters] = "waiters",
+		[PG_reserved] = "reserved",
+		[PG_buddy] = "buddy",
+		[PG_table] = "table",
+		[PG_slab] = "slab",
+		[PG_isolated] = "isolated",
+	};
+
+	fprintf(stderr, "page 0x%lx: refcount %d mapcount %d mapping 0x%x index 0x%lx, %s\n",
+	        page_to_pfn(m, page), page->refcount, page->mapcount, page->mapping, page->index,
+	        why);
+	fprintf(stderr, "  node %u zone %u flags:", page_nid(page), page_zonenum(page));
+	for (int f = 0; f < NR_PAGEFLAGS; f++)
+		if (page_test(page, (enum pageflags)f))
+			fprintf(stderr, " %s", names[f]);
+	fprintf(stderr, "\n");
+}
+
+static noinline __cold void bad_page(const struct machine *m, const struct page *page)
+{
+	const char *why = page->refcount                           ? "nonzero refcount"
+	                  : page->mapcount                         ? "still mapped"
+	                  : page->flags & PAGE_FLAGS_CHECK_AT_FREE ? "flags set that must not be"
+	                                                           : "mapping set";
+
+	dump_page(m, page, why);
+	panic("bad page 0x%lx freed: %s", page_to_pfn(m, page), why);
+}
+
+/* Checks that nobody needs the pages any more, and makes them blank. */
+static inline void free_pages_prepare(struct machine *m, struct page *page, unsigned int order)
+{
+	u64 pfn = page_to_pfn(m, page);
+
+	for (unsigned long i = 0; i < 1UL << order; i++) {
+		struct page *p = page + i;
+
+		if (unlikely((p->flags & PAGE_FLAGS_CHECK_AT_FREE) || p->refcount || p->mapcount))
+			bad_page(m, p);
+		p->flags &= ~PAGE_FLAGS_MASK;
+		p->mapping = 0;
+		world_frame_free(pfn + i);
+	}
+	count_vm_events(m, PGFREE, 1UL << order);
+	world_trace(EVENT_FREE, pfn, order);
+}
+
+void free_unref_page(struct machine *m, struct page *page)
+{
+	free_pages_prepare(m, page, 0);
+	free_pcp_page(m, page_zone(m, page), page, 0, false);
+}
+
+static void free_page_list(struct machine *m, struct page_list *list, bool cold)
+{
+	for (u32 link = list->first; link; link = page_link(list, link)->lru_next)
+		free_pages_prepare(m, page_link(list, link), 0);
+	free_pcp_list(m, list, cold);
+}
+
+void free_unref_page_list(struct machine *m, struct page_list *list)
+{
+	free_page_list(m, list, false);
+}
+
+void free_cold_page_list(struct machine *m, struct page_list *list)
+{
+	free_page_list(m, list, true);
+}
+
+void __free_pages(struct machine *m, struct page *page, unsigned int order)
+{
+	world_order();
+	VM_BUG_ON(page->refcount <= 0);
+	charge(COST_PAGE_FLAG);
+	if (--page->refcount)
+		return;
+	free_pages_prepare(m, page, order);
+	if (pcp_allowed_order(m, order))
+		free_pcp_page(m, page_zone(m, page), page, order, false);
+	else
+		free_one_page(page_zone(m, page), page, order);
+}
+
+/* ---- counts and audit -------------------------------------------------------------------------------------------------- */
+
+unsigned long nr_free_pages(struct machine *m)
+{
+	world_order();
+	world_line_read(&m->vm_stat.line);
+	return global_page_state(m, NR_FREE_PAGES);
+}
+
+/* The counter is the truth, all differences included; and pages in per-CPU lists are not in it. */
+static void zone_audit(struct machine *m, struct zone *z)
+{
+	unsigned long nr_free = buddy_count_free(z);
+
+	buddy_audit(z);
+	pcp_audit(z);
+	VM_BUG_ON_MSG((long)nr_free != stat_exact(m, &z->stat, NR_FREE_PAGES),
+	              "node %u zone %s: %lu pages are free, nr_free_pages says %ld",
+	              z->pgdat->node_id, z->name, nr_free, stat_exact(m, &z->stat, NR_FREE_PAGES));
+	VM_BUG_ON(nr_free + pcp_count_pages(z) > z->managed_pages);
+}
+
+void page_alloc_audit(struct machine *m)
+{
+	struct pglist_data *pgdat;
+	struct zone *z;
+
+	for_each_populated_zone (m, pgdat, z)
+		zone_audit(m, z);
+}

@@ -1,0 +1,143 @@
+/*
+ * What the page allocator's files share: page_alloc.c, buddy.c, pcp.c, watermark.c, mmzone.c.
+ *
+ * The order of calls: page_alloc.c asks watermark.c whether a zone may be used, takes a page from
+ * pcp.c, which fetches and returns batches from buddy.c under zone->lock.
+ */
+#ifndef CORE_PAGE_ALLOC_H
+#define CORE_PAGE_ALLOC_H
+
+#include "core/internal.h"
+
+/* Two operations at one store to the clock: the hot path charges a dozen per page. */
+static inline void charge2(enum world_cost a, enum world_cost b)
+{
+	struct world_cpu *c = world_self;
+
+	c->clock += c->cost[a] + c->cost[b];
+	c->cost_count[a] += 1;
+	c->cost_count[b] += 1;
+}
+
+/* ---- mmzone.c ------------------------------------------------------------------------------- */
+
+/* What a page of @z has in its flags when nothing is set. */
+static inline u32 zone_page_flags(const struct zone *z)
+{
+	return z->pgdat->node_id << PAGE_NODE_SHIFT | (u32)z->type << PAGE_ZONE_SHIFT;
+}
+
+/*
+ * The migrate type of the pageblock of @pfn. Blocks are kept relative to MOVABLE, with which all
+ * begin, so that an array nobody has written to needs no host memory.
+ */
+static inline enum migratetype get_pageblock_migratetype(const struct zone *z, u64 pfn)
+{
+	u64 block = (pfn >> PAGEBLOCK_ORDER) - (z->zone_start_pfn >> PAGEBLOCK_ORDER);
+
+	if (unlikely(z->machine->page_group_by_mobility_disabled))
+		return MIGRATE_UNMOVABLE;
+	return (enum migratetype)(z->pageblock_type[block] ^ MIGRATE_MOVABLE);
+}
+
+static inline void set_pageblock_migratetype(struct zone *z, u64 pfn, enum migratetype mt)
+{
+	u64 block = (pfn >> PAGEBLOCK_ORDER) - (z->zone_start_pfn >> PAGEBLOCK_ORDER);
+
+	z->pageblock_type[block] = (u8)(mt ^ MIGRATE_MOVABLE);
+}
+
+/* One past the last pfn of the zone. */
+static inline u64 zone_end_pfn(const struct zone *z)
+{
+	return z->zone_start_pfn + z->spanned_pages;
+}
+
+/* The type that never-used memory has. */
+static inline enum migratetype fresh_type(const struct machine *m)
+{
+	return m->page_group_by_mobility_disabled ? MIGRATE_UNMOVABLE : MIGRATE_MOVABLE;
+}
+
+static inline bool zone_has_fresh(const struct zone *z)
+{
+	return z->fresh_next < z->nr_fresh;
+}
+
+/* ---- watermark.c ----------------------------------------------------------------------------- */
+
+/* The test itself, on a number of free pages the caller has read. */
+bool __zone_watermark_ok(struct zone *z, unsigned int order, unsigned long mark,
+                         int highest_zoneidx, u32 alloc_flags, long free);
+
+/* The sizes of per-CPU lists; called by setup_per_zone_wmarks(). */
+void zone_set_pageset_sizes(struct machine *m, struct zone *z); /* pcp.c */
+
+/* An allocation has taken part of a block of another type. zone->lock held. */
+void boost_watermark(struct zone *z, u32 alloc_flags);
+
+/* ---- buddy.c ---------------------------------------------------------------------------------- */
+
+/* Order and list of a free block, kept in the index of its first page. */
+static inline unsigned int buddy_order(const struct page *p)
+{
+	return p->index & 0xff;
+}
+
+static inline enum migratetype buddy_type(const struct page *p)
+{
+	return (enum migratetype)(p->index >> 8);
+}
+
+/* One block; NULL if there is none. zone->lock held; NR_FREE_PAGES is the caller's. */
+struct page *__rmqueue(struct zone *z, unsigned int order, enum migratetype mt, u32 alloc_flags);
+
+/* Gives a block back, merged as far as can be. zone->lock held; NR_FREE_PAGES is the caller's. */
+void __free_one_page(struct zone *z, u64 pfn, unsigned int order, enum migratetype mt);
+
+/* Up to @count blocks to the tail of @list, in one hold of zone->lock. Returns how many. */
+u32 rmqueue_bulk(struct zone *z, unsigned int order, u32 count, struct page_list *list,
+                 enum migratetype mt, u32 alloc_flags);
+
+/* A single block under zone->lock, past the per-CPU lists. */
+struct page *rmqueue_buddy(struct zone *z, unsigned int order, enum migratetype mt,
+                           u32 alloc_flags);
+void free_one_page(struct zone *z, struct page *page, unsigned int order);
+
+/* Boot: the frames [@start, @end) are free; whole order-10 blocks of them stay untouched. */
+void free_boot_range(struct zone *z, u64 start, u64 end);
+
+unsigned long buddy_count_free(const struct zone *z); /* pages, by walking; for audits */
+void buddy_audit(struct zone *z);
+
+/* ---- pcp.c ------------------------------------------------------------------------------------- */
+
+/* Flags of struct per_cpu_pages. */
+#define PCPF_PREV_FREE_HIGH_ORDER 1
+
+/* Is an @order that is kept on per-CPU lists? */
+static inline bool pcp_allowed_order(const struct machine *m, unsigned int order)
+{
+	return !order || (m->knob.pcp == PCP_AUTO && order < NR_PCP_ORDERS);
+}
+
+struct page *rmqueue_pcplist(struct machine *m, struct zone *z, unsigned int order,
+                             enum migratetype mt, u32 alloc_flags);
+void free_pcp_page(struct machine *m, struct zone *z, struct page *page, unsigned int order,
+                   bool cold);
+void free_pcp_list(struct machine *m, struct page_list *list, bool cold);
+
+/* 6.7: the list gives back what its CPU did not need lately. Pages still to go: true. */
+bool decay_pcp_high(struct machine *m, struct zone *z, struct per_cpu_pages *pcp);
+unsigned long pcp_count_pages(const struct zone *z); /* all CPUs, by walking; for audits */
+void pcp_audit(struct zone *z);
+
+/* ---- page_alloc.c ------------------------------------------------------------------------------ */
+
+/* The page and what is known of it, for a report. */
+void dump_page(const struct machine *m, const struct page *page, const char *why);
+
+struct page *slowpath_3_19(struct machine *m, gfp_t gfp, unsigned int order);
+struct page *slowpath_6_18(struct machine *m, gfp_t gfp, unsigned int order);
+
+#endif
