@@ -1,8 +1,8 @@
 /*
  * Opening and closing the real kernel as a target.
  *
- * open() takes the lock and checks everything, so that a missing right is told before the first
- * change; then come the watcher and the changes: sysctls, swap, limit. The ballast is
+ * open() takes the lock, starts the watcher and checks everything, so that a missing right is told
+ * before the first change; then come the changes: sysctls, swap, limit. The ballast is
  * the last change and the first undone. A signal that would end the program is kept until close()
  * has undone everything, and raised again; a second one ends it at once and leaves the rest to the
  * watcher.
@@ -218,10 +218,7 @@ static void host_close(struct target *t)
 	char buf[16];
 
 	close_fd(&t->lifeline[1]);
-	if (t->lock.fd >= 0)
-		undo_all(t->lock.journal, false);
-	watcher_stop(t);
-	host_lock_drop(t);
+	host_unguard(t);
 	close_fd(&t->lifeline[0]);
 	snprintf(buf, sizeof(buf), "%d", t->old_oom_score_adj);
 	file_write("/proc/self/oom_score_adj", buf);
@@ -258,12 +255,10 @@ static int host_open(const struct target_request *req, struct target **out, char
 	if (!rc) {
 		signals_catch(t);
 		/* Before the checks: what another run has changed is not this host. */
-		rc = host_lock_take(t, err);
+		rc = host_guard(t, err);
 	}
 	if (!rc)
 		rc = check_all(t, err);
-	if (!rc)
-		rc = watcher_start(t, err);
 	if (!rc) {
 		host_describe(t);
 		worker_calibrate(t);

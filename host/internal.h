@@ -63,12 +63,15 @@ struct undo_journal {
 
 struct host_lock {
 	int fd; /* -1: not held; shared with the watcher, who keeps it until all is undone */
+	bool is_named;
 	char path[HOST_PATH_MAX];
 	struct undo_journal *journal;
 };
 
-int host_lock_take(struct target *t, char *err);
-void host_lock_drop(struct target *t);
+/* Takes the lock and starts the watcher: from here on changes may be made. */
+int host_guard(struct target *t, char *err);
+/* Undoes all changes and gives up both. */
+void host_unguard(struct target *t);
 
 /* Arms a record; returns its index, or -ENOSPC. The change may be made afterwards. */
 int undo_arm(struct target *t, enum undo_kind kind, const char *path, const char *value);
@@ -76,8 +79,6 @@ void undo_disarm(struct target *t, int record);
 /* Undoes all armed records, last first; what fails is said on stderr. Returns their number. */
 u32 undo_all(struct undo_journal *j, bool only_files);
 
-int watcher_start(struct target *t, char *err);
-void watcher_stop(struct target *t);
 /* Kills every worker. Async-signal-safe. */
 void workers_kill(struct target *t);
 /* Kills every worker and waits until none is left, their memory included. 0 or -ETIME. */

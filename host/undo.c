@@ -226,23 +226,6 @@ static void lock_path(char path[HOST_PATH_MAX])
 		snprintf(path, HOST_PATH_MAX, "/tmp/quire-host-%u.lock", geteuid());
 }
 
-static int lock_open(const char *path, char *err)
-{
-	struct stat st;
-	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return host_error(err, errno == EROFS ? -EOPNOTSUPP : -EPERM,
-		                  "cannot open the lock file %s: %s", path, strerror(errno));
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-	    (st.st_mode & 022)) {
-		close(fd);
-		return host_error(err, -EPERM, "%s is not a file of this user alone: remove it",
-		                  path);
-	}
-	return fd;
-}
-
 /* Whether @fd is still the file that @path names: the last owner unlinks it while holding it. */
 static bool lock_is_current(int fd, const char *path)
 {
@@ -264,18 +247,78 @@ static pid_t lock_owner(int fd)
 	return j.runner;
 }
 
-static int lock_acquire(struct target *t, const char *path, char *err)
+static struct undo_journal *journal_map(int fd)
 {
-	/* After a killed run its watcher still holds the lock, until the host is as before. */
-	for (int waited_ms = 0;; waited_ms += 20) {
-		int fd = lock_open(path, err);
+	void *p;
 
-		if (fd < 0)
-			return fd;
+	if (ftruncate(fd, sizeof(struct undo_journal)) != 0)
+		return NULL;
+	p = mmap(NULL, sizeof(struct undo_journal), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void boot_id(char id[40])
+{
+	memset(id, 0, 40);
+	file_read("/proc/sys/kernel/random/boot_id", id, 37);
+}
+
+/* The file of a run that nobody could clean up after; @fd is locked. Undo it and remove the file. */
+static int lock_recover(struct target *t, int fd, char *err)
+{
+	struct undo_journal *j = journal_map(fd);
+	char boot[40];
+	u32 nr;
+	bool is_pending;
+
+	if (!j)
+		return host_error(err, -ENOMEM, "cannot map %s: %s", t->lock.path, strerror(errno));
+	boot_id(boot);
+	if (j->magic == JOURNAL_MAGIC && undo_is_pending(j)) {
+		nr = undo_all(j, memcmp(j->boot_id, boot, sizeof(boot)) != 0);
+		note(t,
+		     "an earlier run was killed together with its watcher: %u changes of it have "
+		     "been undone now",
+		     nr);
+	}
+	is_pending = j->magic == JOURNAL_MAGIC && undo_is_pending(j);
+	if (!is_pending)
+		unlink(t->lock.path);
+	munmap(j, sizeof(*j));
+	if (is_pending)
+		return host_error(err, -EBUSY,
+		                  "changes of an earlier run cannot be undone (see above); remove "
+		                  "%s once they are",
+		                  t->lock.path);
+	return 0;
+}
+
+/* Returns 0 when no file is there (any more). */
+static int lock_wait_free(struct target *t, char *err)
+{
+	const char *path = t->lock.path;
+
+	/* After a killed run its watcher still holds the lock, until the host is as before. */
+	for (int waited_ms = 0;;) {
+		struct stat st;
+		int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+		int rc = 0;
+
+		if (fd < 0 && errno == ENOENT)
+			return 0;
+		if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+		    st.st_uid != geteuid() || (st.st_mode & 022)) {
+			close(fd);
+			return host_error(err, -EPERM,
+			                  "the lock file %s is not a file of this user alone",
+			                  path);
+		}
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
 			if (lock_is_current(fd, path))
-				return fd;
+				rc = lock_recover(t, fd, err);
 			close(fd);
+			if (rc)
+				return rc;
 			continue;
 		}
 
@@ -290,71 +333,70 @@ static int lock_acquire(struct target *t, const char *path, char *err)
 				"disturb each other's memory: wait for it to end",
 				owner);
 		sleep_ms(20);
+		waited_ms += 20;
 	}
 }
 
-static void boot_id(char id[40])
+/*
+ * The file gets its name only when the watcher runs, so that a runner that is killed before leaves
+ * nothing. Where a file system has no nameless files, an empty lock file may stay.
+ */
+static int lock_prepare(struct target *t, char *err)
 {
-	memset(id, 0, 40);
-	file_read("/proc/sys/kernel/random/boot_id", id, 37);
-}
+	struct host_lock *lock = &t->lock;
+	char dir[HOST_PATH_MAX];
 
-int host_lock_take(struct target *t, char *err)
-{
-	struct undo_journal *j;
-	char boot[40];
-
-	lock_path(t->lock.path);
-
-	int fd = lock_acquire(t, t->lock.path, err);
-
-	if (fd < 0)
-		return fd;
-	if (ftruncate(fd, sizeof(*j)) != 0) {
-		close(fd);
-		return host_error(err, -EOPNOTSUPP, "cannot write %s: %s", t->lock.path,
-		                  strerror(errno));
+	strcpy(dir, lock->path);
+	*strrchr(dir, '/') = '\0';
+	lock->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	lock->is_named = false;
+	if (lock->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+		lock->fd =
+			open(lock->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		lock->is_named = true;
 	}
-	j = mmap(NULL, sizeof(*j), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (j == MAP_FAILED) {
-		close(fd);
-		return host_error(err, -ENOMEM, "cannot map %s: %s", t->lock.path, strerror(errno));
-	}
+	if (lock->fd < 0)
+		return host_error(err, errno == EROFS ? -EOPNOTSUPP : -EPERM,
+		                  "cannot make the lock file %s: %s", lock->path, strerror(errno));
+	if (flock(lock->fd, LOCK_EX | LOCK_NB) != 0 || !(lock->journal = journal_map(lock->fd))) {
+		int rc = host_error(err, -EOPNOTSUPP, "cannot lock %s: %s", lock->path,
+		                    strerror(errno));
 
-	boot_id(boot);
-	if (j->magic == JOURNAL_MAGIC && undo_is_pending(j)) {
-		u32 nr = undo_all(j, memcmp(j->boot_id, boot, sizeof(boot)) != 0);
-
-		note(t,
-		     "an earlier run was killed together with its watcher: %u changes of it "
-		     "have been undone now",
-		     nr);
-		if (undo_is_pending(j)) {
-			munmap(j, sizeof(*j));
-			close(fd);
-			return host_error(err, -EBUSY,
-			                  "changes of an earlier run cannot be undone (see "
-			                  "above); remove %s once they are",
-			                  t->lock.path);
-		}
+		close(lock->fd);
+		lock->fd = -1;
+		return rc;
 	}
-	memset(j, 0, sizeof(*j));
-	memcpy(j->boot_id, boot, sizeof(boot));
-	j->runner = getpid();
-	j->magic = JOURNAL_MAGIC;
-	t->lock.fd = fd;
-	t->lock.journal = j;
+	memset(lock->journal, 0, sizeof(*lock->journal));
+	boot_id(lock->journal->boot_id);
+	lock->journal->runner = t->runner;
+	lock->journal->magic = JOURNAL_MAGIC;
 	return 0;
 }
 
-/* Removes the lock file unless something in it is still to be undone. */
+/* -EEXIST: somebody else was faster. */
+static int lock_publish(struct target *t, char *err)
+{
+	char self[64];
+
+	if (t->lock.is_named)
+		return 0;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", t->lock.fd);
+	if (linkat(AT_FDCWD, self, AT_FDCWD, t->lock.path, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	if (errno == EEXIST)
+		return -EEXIST;
+	return host_error(err, -EOPNOTSUPP, "cannot make the lock file %s: %s", t->lock.path,
+	                  strerror(errno));
+}
+
+/* Removes the lock file, if it is ours, unless something in it is still to be undone. */
 static void lock_finish(struct host_lock *lock)
 {
-	if (!undo_is_pending(lock->journal))
+	if (!undo_is_pending(lock->journal) && lock_is_current(lock->fd, lock->path))
 		unlink(lock->path);
 }
 
-void host_lock_drop(struct target *t)
+static void lock_drop(struct target *t)
 {
 	if (t->lock.fd < 0)
 		return;
@@ -479,10 +521,11 @@ static __attribute__((noreturn)) void watcher_main(struct target *t)
 		fprintf(stderr, "quire: workers of a killed run do not end\n");
 	undo_all(t->lock.journal, false);
 	lock_finish(&t->lock);
+	waitpid(anchor, NULL, 0);
 	_exit(0);
 }
 
-int watcher_start(struct target *t, char *err)
+static int watcher_start(struct target *t, char *err)
 {
 	fflush(NULL);
 
@@ -503,13 +546,57 @@ int watcher_start(struct target *t, char *err)
 	return 0;
 }
 
-void watcher_stop(struct target *t)
+static void wait_for(pid_t pid)
 {
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void watcher_stop(struct target *t)
+{
+	int was_subreaper = 0;
+
 	if (t->watcher <= 0)
 		return;
+	/* The anchor becomes this process's child, to leave not even a zombie. */
+	prctl(PR_GET_CHILD_SUBREAPER, &was_subreaper);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	workers_kill(t);
 	kill(t->watcher, SIGKILL);
-	while (waitpid(t->watcher, NULL, 0) < 0 && errno == EINTR)
-		;
+	wait_for(t->watcher);
+	if (t->shared->anchor > 0)
+		wait_for(t->shared->anchor);
+	prctl(PR_SET_CHILD_SUBREAPER, was_subreaper);
 	t->watcher = 0;
 	t->shared->anchor = 0;
+	t->shared->watcher_ready = 0;
+}
+
+/* ---- both ---- */
+
+int host_guard(struct target *t, char *err)
+{
+	int rc;
+
+	lock_path(t->lock.path);
+	do {
+		rc = lock_wait_free(t, err);
+		if (!rc)
+			rc = lock_prepare(t, err);
+		if (!rc)
+			rc = watcher_start(t, err);
+		if (!rc)
+			rc = lock_publish(t, err);
+		if (rc)
+			host_unguard(t);
+	} while (rc == -EEXIST);
+	return rc;
+}
+
+void host_unguard(struct target *t)
+{
+	if (t->lock.fd >= 0)
+		undo_all(t->lock.journal, false);
+	watcher_stop(t);
+	lock_drop(t);
 }
