@@ -85,6 +85,10 @@ bool options_number(const struct options *o, int i, u64 lo, u64 hi, u64 *out);
  */
 const char *data_dir(void);
 
+/* The path of @name in @subdir of it, relative if that is the present directory, so that outputs do
+ * not differ from one checkout to another. @name "": the directory. False: there is none. */
+bool data_path(const char *subdir, const char *name, char *buf, size_t n);
+
 /*
  * The path of scenario @name: as given if there is such a file, else scenarios/@name[.lua] of the
  * data directory. False, with an error that suggests one, if there is neither.

@@ -67,13 +67,36 @@ static bool find_data(char *dir, size_t n)
 	return false;
 }
 
+static bool is_here(const char *dir)
+{
+	struct stat a;
+	struct stat b;
+
+	return stat(dir, &a) == 0 && stat(".", &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
 const char *data_dir(void)
 {
 	static char dir[PATH_MAX];
 
 	if (!dir[0] && !find_data(dir, sizeof(dir)))
 		return NULL;
+	if (is_here(dir))
+		strcpy(dir, ".");
 	return dir;
+}
+
+bool data_path(const char *subdir, const char *name, char *buf, size_t n)
+{
+	const char *dir = data_dir();
+	bool here;
+
+	if (!dir)
+		return false;
+	here = strcmp(dir, ".") == 0;
+	return snprintf(buf, n, "%s%s%s%s%s", here ? "" : dir, here ? "" : "/", subdir,
+	                *name ? "/" : "", name) < (int)n;
 }
 
 static int compare_names(const void *a, const void *b, void *arg)
@@ -85,17 +108,14 @@ static int compare_names(const void *a, const void *b, void *arg)
 /* The names, without ".lua", sorted. *@out and what it holds is for free(). */
 static int read_names(const char *subdir, char ***out)
 {
-	const char *root = data_dir();
 	char path[PATH_MAX];
 	struct dirent *e;
 	char **name = NULL;
 	int n = 0;
 	DIR *d;
 
-	if (!root)
+	if (!data_path(subdir, "", path, sizeof(path)))
 		return -ENOENT;
-	if (snprintf(path, sizeof(path), "%s/%s", root, subdir) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
 	d = opendir(path);
 	if (!d)
 		return -errno;
@@ -131,8 +151,10 @@ int data_each(const char *subdir, void (*fn)(const char *name, const char *path,
 	int n = read_names(subdir, &name);
 
 	for (int i = 0; i < n; i++) {
-		if (snprintf(path, sizeof(path), "%s/%s/%s.lua", data_dir(), subdir, name[i]) <
-		    (int)sizeof(path))
+		char file[NAME_MAX + 8];
+
+		snprintf(file, sizeof(file), "%s.lua", name[i]);
+		if (data_path(subdir, file, path, sizeof(path)))
 			fn(name[i], path, arg);
 	}
 	if (n >= 0)
@@ -142,7 +164,6 @@ int data_each(const char *subdir, void (*fn)(const char *name, const char *path,
 
 bool scenario_path(const char *given, char *buf, size_t n)
 {
-	const char *dir = data_dir();
 	const char *slash = strrchr(given, '/');
 	char base[NAME_MAX + 1];
 	char **name = NULL;
@@ -150,13 +171,12 @@ bool scenario_path(const char *given, char *buf, size_t n)
 
 	if (is_file(given))
 		return snprintf(buf, n, "%s", given) < (int)n;
-	if (dir && !slash) {
+	if (!slash) {
 		const char *dot = strrchr(given, '.');
 		bool suffix = dot && strcmp(dot, ".lua") == 0;
 
-		if (snprintf(buf, n, "%s/scenarios/%s%s", dir, given, suffix ? "" : ".lua") <
-		            (int)n &&
-		    is_file(buf))
+		snprintf(base, sizeof(base), "%s%s", given, suffix ? "" : ".lua");
+		if (data_path("scenarios", base, buf, n) && is_file(buf))
 			return true;
 	}
 	snprintf(base, sizeof(base), "%s", slash ? slash + 1 : given);

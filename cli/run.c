@@ -1,12 +1,552 @@
 /*
- * quire run.
+ * quire run: a scenario's variants, at every point of --vary, on the targets of --on.
  */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/batch.h"
 #include "cli/cli.h"
+#include "cli/jobs.h"
+#include "cli/vary.h"
+#include "report/save.h"
+#include "report/text.h"
+
+#define REPEAT_MAX 10000
+#define SETTINGS_MAX 256
+#define CPU_SECONDS 600
+
+enum {
+	OPT_ON,
+	OPT_VARIANT,
+	OPT_VARY,
+	OPT_SET,
+	OPT_REPEAT,
+	OPT_SEED,
+	OPT_MACHINE,
+	OPT_KERNEL,
+	OPT_JOBS,
+	OPT_JSON,
+	OPT_CSV,
+	OPT_FOLDED,
+	OPT_PROC,
+	OPT_CHECK,
+	OPT_CPU_LIMIT,
+	OPT_PRINT_CONFIG,
+	OPT_QUIET,
+	OPT_HELP,
+};
+
+static const struct option_spec spec[] = {
+	[OPT_ON] = {"on", 0, "TARGETS", "sim (default), host, or both: sim,host"},
+	[OPT_VARIANT] = {"variant", 0, "NAME,...", "only these of the scenario's variants"},
+	[OPT_VARY] = {"vary", 0, "NAME=A,B,...",
+                      "run with each of these values; several --vary give the product"},
+	[OPT_SET] = {"set", 0, "NAME=VALUE",
+                     "a knob, a parameter of the scenario, machine.X, disk.X.Y or cost.X"},
+	[OPT_REPEAT] = {"repeat", 0, "N",
+                        "seeds for each variant (default 8 where simulated variants or points\n"
+                        "are compared, else 1)"},
+	[OPT_SEED] = {"seed", 0, "S", "the first seed (default 1); the next is S + 1"},
+	[OPT_MACHINE] = {"machine", 0, "NAME", "another machine profile (a name or a file)"},
+	[OPT_KERNEL] = {"kernel", 0, "NAME", "another preset of knobs"},
+	[OPT_JOBS] = {"jobs", 'j', "N",
+                      "runs at once (default: one a CPU; 0: in this process, for a debugger)"},
+	[OPT_JSON] = {"json", 0, "FILE", "everything, with seeds and effective configuration"},
+	[OPT_CSV] = {"csv", 0, "FILE", "every value on a line of its own"},
+	[OPT_FOLDED] = {"folded", 0, "FILE",
+                        "where the time went as folded stacks (ns), for flame graphs"},
+	[OPT_PROC] = {"proc", 0, "DIR",
+                      "vmstat, zoneinfo, meminfo, buddyinfo at the end of the first run"},
+	[OPT_CHECK] = {"check", 0, NULL,
+                       "check every page's contents when it is read, and audit the machine"},
+	[OPT_CPU_LIMIT] = {"cpu-limit", 0, "S",
+                           "CPU seconds a simulated run may take (default 600; 0: no limit)"},
+	[OPT_PRINT_CONFIG] = {"print-config", 0, NULL,
+                              "print every effective value and where it comes from; run nothing"},
+	[OPT_QUIET] = {"quiet", 'q', NULL, "no progress"},
+	[OPT_HELP] = {"help", 'h', NULL, "this text"},
+};
+
+struct run_args {
+	const char *scenario; /* as given */
+	char path[PATH_MAX];
+	const struct target_ops *on[4];
+	u32 nr_on;
+	const char *variants; /* NULL: all */
+	struct vary vary;
+	const char *set[SETTINGS_MAX];
+	u32 nr_sets;
+	u64 repeat; /* 0: by default */
+	u64 seed;
+	u64 jobs;
+	u64 cpu_seconds;
+	const char *machine;
+	const char *kernel;
+	const char *json;
+	const char *csv;
+	const char *folded;
+	const char *proc;
+	bool check;
+	bool print_config;
+	bool quiet;
+};
+
+/* What is being run: a scenario per point, and the cells made of them. */
+struct run_plan {
+	u32 nr_points;
+	struct scenario **scenario; /* [nr_points] */
+	char **label;
+	u32 nr_cells;
+	struct batch_cell *cell;
+	char *again;
+};
+
+static void print_help(void)
+{
+	printf("usage: quire run SCENARIO [OPTION]...\n\n"
+	       "Runs a scenario (a Lua file, or the name of one of ours) and says what it took "
+	       "and\n"
+	       "where the time went. Variants are compared with the first.\n\n");
+	options_print(spec, ARRAY_SIZE(spec), stdout);
+	printf("\nexamples:\n"
+	       "  quire run smoke\n"
+	       "  quire run madv-free --repeat 8 --json out.json\n"
+	       "  quire run madv-free --variant lazy --vary madvise.free_swap=keep,drop\n"
+	       "  quire run madv-free --vary machine.ram=2G,3G,4G --repeat 3\n"
+	       "  quire run madv-free --on sim,host\n");
+}
+
+/* ---- the command line --------------------------------------------------------------------------- */
+
+static bool parse_targets(struct run_args *a, const char *text)
+{
+	a->nr_on = 0;
+	for (const char *p = text;; p++) {
+		size_t len = strcspn(p, ",");
+		char name[32];
+
+		snprintf(name, sizeof(name), "%.*s", (int)min_t(size_t, len, 31), p);
+		if (a->nr_on == ARRAY_SIZE(a->on) || !(a->on[a->nr_on] = target_by_name(name))) {
+			cli_error_near(name, target_names, nr_target_names,
+			               "--on expects sim, host or sim,host, not \"%s\"", text);
+			return false;
+		}
+		a->nr_on++;
+		p += len;
+		if (!*p)
+			return true;
+	}
+}
+
+static bool parse_option(struct run_args *a, struct options *o, int opt)
+{
+	switch (opt) {
+	case OPT_ON:
+		return parse_targets(a, o->value);
+	case OPT_VARIANT:
+		a->variants = o->value;
+		return true;
+	case OPT_VARY:
+		return vary_add(&a->vary, o->value);
+	case OPT_SET:
+		if (!strchr(o->value, '=')) {
+			cli_error("--set expects NAME=VALUE, not \"%s\"", o->value);
+			return false;
+		}
+		if (a->nr_sets == SETTINGS_MAX) {
+			cli_error("more than %d --set", SETTINGS_MAX);
+			return false;
+		}
+		a->set[a->nr_sets++] = o->value;
+		return true;
+	case OPT_REPEAT:
+		return options_number(o, opt, 1, REPEAT_MAX, &a->repeat);
+	case OPT_SEED:
+		return options_number(o, opt, 0, INT64_MAX - REPEAT_MAX, &a->seed);
+	case OPT_MACHINE:
+		a->machine = o->value;
+		return true;
+	case OPT_KERNEL:
+		a->kernel = o->value;
+		return true;
+	case OPT_JOBS:
+		return options_number(o, opt, 0, 256, &a->jobs);
+	case OPT_JSON:
+		a->json = o->value;
+		return true;
+	case OPT_CSV:
+		a->csv = o->value;
+		return true;
+	case OPT_FOLDED:
+		a->folded = o->value;
+		return true;
+	case OPT_PROC:
+		a->proc = o->value;
+		return true;
+	case OPT_CHECK:
+		a->check = true;
+		return true;
+	case OPT_CPU_LIMIT:
+		return options_number(o, opt, 0, 1000000, &a->cpu_seconds);
+	case OPT_PRINT_CONFIG:
+		a->print_config = true;
+		return true;
+	case OPT_QUIET:
+		a->quiet = true;
+		return true;
+	case OPTION_WORD:
+		if (a->scenario) {
+			cli_error("one scenario at a time: \"%s\" or \"%s\"", a->scenario,
+			          o->value);
+			return false;
+		}
+		a->scenario = o->value;
+		return true;
+	}
+	return false;
+}
+
+/* Ends with an exit code in @status if there is nothing to run. */
+static bool parse(struct run_args *a, int argc, char **argv, int *status)
+{
+	struct options o = {.verb = "quire run",
+	                    .spec = spec,
+	                    .nr_specs = ARRAY_SIZE(spec),
+	                    .argc = argc,
+	                    .argv = argv};
+	const char *const *file[] = {&a->json, &a->csv, &a->folded};
+	char err[SAVE_ERROR_MAX];
+	int opt;
+
+	*status = CLI_USAGE;
+	while ((opt = options_next(&o)) != OPTION_END) {
+		if (opt == OPT_HELP) {
+			print_help();
+			*status = CLI_OK;
+			return false;
+		}
+		if (!parse_option(a, &o, opt))
+			return false;
+	}
+	if (!a->scenario) {
+		cli_error("which scenario? (quire list scenarios)");
+		return false;
+	}
+	if (!scenario_path(a->scenario, a->path, sizeof(a->path)))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(file); i++) {
+		if (*file[i] && save_check(*file[i], err)) {
+			cli_error("%s", err);
+			*status = CLI_FAILED;
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- what to run -------------------------------------------------------------------------------- */
+
+static bool load_point(const struct run_args *a, struct run_plan *p, u32 point)
+{
+	const char *set[SETTINGS_MAX + VARY_MAX];
+	char *varied[VARY_MAX];
+	char err[TARGET_ERROR_MAX] = "";
+	struct scenario_options opt = {
+		.names = &cli_load_names,
+		.machine = a->machine,
+		.kernel = a->kernel,
+		.machine_dirs = cli_machine_dirs(),
+		.set = set,
+		.nr_set = a->nr_sets + a->vary.nr_axes,
+	};
+	int rc;
+
+	for (u32 i = 0; i < a->nr_sets; i++)
+		set[i] = a->set[i];
+	for (u32 i = 0; i < a->vary.nr_axes; i++)
+		set[a->nr_sets + i] = varied[i] = vary_setting(&a->vary, point, i);
+	p->label[point] = vary_label(&a->vary, point);
+	rc = scenario_load(a->path, &opt, &p->scenario[point], err);
+	for (u32 i = 0; i < a->vary.nr_axes; i++)
+		free(varied[i]);
+	if (rc)
+		cli_error("%s", err);
+	return rc == 0;
+}
+
+/* Whether --variant names @name; those that it names are counted. */
+static bool wanted(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (!list)
+		return true;
+	for (const char *p = list; *p; p += strspn(p, ",")) {
+		size_t len = strcspn(p, ",");
+
+		if (len == n && strncmp(p, name, n) == 0)
+			return true;
+		p += len;
+	}
+	return false;
+}
+
+/* Every name of --variant must be one of the scenario's. */
+static bool check_variants(const struct scenario *s, const char *list)
+{
+	const char *names[SCENARIO_VARIANTS_MAX];
+
+	for (u32 i = 0; i < s->nr_variants; i++)
+		names[i] = s->variant[i].name;
+	for (const char *p = list; *p; p += strspn(p, ",")) {
+		size_t len = strcspn(p, ",");
+		char name[TARGET_NAME_MAX];
+
+		snprintf(name, sizeof(name), "%.*s", (int)min_t(size_t, len, sizeof(name) - 1), p);
+		if (scenario_variant(s, name) == s->nr_variants) {
+			cli_error_near(name, names, s->nr_variants, "%s has no variant \"%s\"",
+			               s->path, name);
+			return false;
+		}
+		p += len;
+	}
+	return true;
+}
+
+static bool make_plan(const struct run_args *a, struct run_plan *p)
+{
+	const struct scenario *s;
+	u32 n = 0;
+
+	p->nr_points = vary_points(&a->vary);
+	p->scenario = report_alloc(p->nr_points, sizeof(*p->scenario));
+	p->label = report_alloc(p->nr_points, sizeof(*p->label));
+	for (u32 i = 0; i < p->nr_points; i++)
+		if (!load_point(a, p, i))
+			return false;
+	s = p->scenario[0];
+	if (a->variants && !check_variants(s, a->variants))
+		return false;
+	p->cell = report_alloc((size_t)a->nr_on * p->nr_points * s->nr_variants, sizeof(*p->cell));
+	for (u32 t = 0; t < a->nr_on; t++)
+		for (u32 i = 0; i < p->nr_points; i++)
+			for (u32 v = 0; v < s->nr_variants; v++)
+				if (wanted(a->variants, s->variant[v].name))
+					p->cell[n++] = (struct batch_cell){p->scenario[i], v,
+					                                   p->label[i], a->on[t]};
+	p->nr_cells = n;
+	if (!n)
+		cli_error("--variant %s names no variant of %s", a->variants, a->path);
+	return n > 0;
+}
+
+static void free_plan(struct run_plan *p)
+{
+	for (u32 i = 0; i < p->nr_points; i++) {
+		if (p->scenario && p->scenario[i])
+			scenario_free(p->scenario[i]);
+		if (p->label)
+			free(p->label[i]);
+	}
+	free(p->scenario);
+	free(p->label);
+	free(p->cell);
+	free(p->again);
+}
+
+/* The options that decide about a run's result, for "again:". */
+static char *again_options(const struct run_args *a)
+{
+	struct bytes b = {0};
+	char text[PATH_MAX];
+
+	for (u32 i = 0; i < a->nr_sets; i++) {
+		bool quote = strpbrk(a->set[i], " '\"*$") != NULL;
+
+		snprintf(text, sizeof(text), " --set %s%s%s", quote ? "'" : "", a->set[i],
+		         quote ? "'" : "");
+		bytes_add(&b, text, strlen(text));
+	}
+	if (a->machine) {
+		snprintf(text, sizeof(text), " --machine %s", a->machine);
+		bytes_add(&b, text, strlen(text));
+	}
+	if (a->kernel) {
+		snprintf(text, sizeof(text), " --kernel %s", a->kernel);
+		bytes_add(&b, text, strlen(text));
+	}
+	if (a->check)
+		bytes_add(&b, " --check", strlen(" --check"));
+	bytes_add(&b, "", 1);
+	return b.data;
+}
+
+static void print_configs(const struct run_plan *p)
+{
+	for (u32 i = 0; i < p->nr_cells; i++) {
+		const struct batch_cell *c = &p->cell[i];
+		struct config config;
+
+		if (p->nr_cells > 1)
+			printf("%s# variant %s%s%s, on %s\n", i ? "\n" : "",
+			       c->s->variant[c->variant].name, *c->point ? ", " : "", c->point,
+			       c->ops->name);
+		batch_config(c, &config);
+		config_print(&config, stdout);
+		config_free(&config);
+	}
+}
+
+/* ---- results ------------------------------------------------------------------------------------ */
+
+struct lookup {
+	const struct results *r;
+	const struct scenario *s;
+	const char *point;
+	const char *target;
+};
+
+/* For scenario_expect(): the mean of a metric over the seeds. */
+static bool mean_metric(void *arg, u32 variant, const char *metric, double *value)
+{
+	const struct lookup *l = arg;
+	const struct result_column *c =
+		results_find(l->r, l->s->variant[variant].name, l->point, l->target);
+	struct summary s;
+
+	if (!c || !record_metric(&c->record[0], metric, value))
+		return false;
+	column_summary(l->r, c, metric, &s);
+	*value = s.mean;
+	return true;
+}
+
+/* The scenario's expectations, at every point and on every target. Returns an exit code. */
+static int check_expectations(const struct run_args *a, const struct run_plan *p,
+                              const struct results *r)
+{
+	int status = CLI_OK;
+
+	if (a->variants) /* they speak of all variants */
+		return CLI_OK;
+	for (u32 t = 0; t < a->nr_on; t++) {
+		for (u32 i = 0; i < p->nr_points; i++) {
+			const struct scenario *s = p->scenario[i];
+			struct lookup l = {r, s, p->label[i], a->on[t]->name};
+
+			for (u32 k = 0; k < s->nr_expectations; k++) {
+				char why[TARGET_ERROR_MAX] = "";
+				int met = scenario_expect(s, k, mean_metric, &l, why);
+
+				if (met == 1)
+					continue;
+				printf("  %s: %s:%d: %s%s%s\n", met ? "cannot be told" : "NOT MET",
+				       s->path, s->expectation[k].line, s->expectation[k].text,
+				       *why ? ": " : "", why);
+				status = CLI_FAILED;
+			}
+		}
+	}
+	return status;
+}
+
+static int save_all(const struct run_args *a, const struct results *r)
+{
+	const struct {
+		const char *path;
+		void (*fn)(FILE *f, const void *results);
+	} file[] = {{a->json, save_json}, {a->csv, save_csv}, {a->folded, save_folded}};
+	int status = CLI_OK;
+
+	for (size_t i = 0; i < ARRAY_SIZE(file); i++) {
+		char err[SAVE_ERROR_MAX];
+
+		if (!file[i].path || !save_file(file[i].path, file[i].fn, r, err))
+			continue;
+		cli_error("%s", err);
+		status = CLI_FAILED;
+	}
+	return status;
+}
+
+static bool any_ran(const struct results *r)
+{
+	for (u32 i = 0; i < r->nr_columns; i++)
+		for (u32 k = 0; k < r->nr_seeds; k++)
+			if (!r->column[i].record[k].status)
+				return true;
+	return false;
+}
+
+static bool simulated(const struct run_args *a)
+{
+	for (u32 i = 0; i < a->nr_on; i++)
+		if (strcmp(a->on[i]->name, "sim") != 0)
+			return false;
+	return true;
+}
+
+static int execute(const struct run_args *a, struct run_plan *p)
+{
+	struct batch b = {
+		.path = a->path,
+		.nr_cells = p->nr_cells,
+		.cell = p->cell,
+		.seed = a->seed,
+		.nr_parallel = (u32)a->jobs,
+		.cpu_seconds = (u32)a->cpu_seconds,
+		.check = a->check,
+		.quiet = a->quiet,
+		.proc_dir = a->proc,
+	};
+	struct results r;
+	int status;
+
+	b.nr_seeds = (u32)a->repeat;
+	if (!b.nr_seeds)
+		b.nr_seeds = p->nr_cells > 1 && simulated(a) ? 8 : 1;
+	b.again = p->again = again_options(a);
+	status = batch_run(&b, &r);
+	if (status != CLI_USAGE && status != CLI_NO_HOST && any_ran(&r)) {
+		/* Results that go to standard output go there alone. */
+		bool piped = (a->json && strcmp(a->json, "-") == 0) ||
+		             (a->csv && strcmp(a->csv, "-") == 0) ||
+		             (a->folded && strcmp(a->folded, "-") == 0);
+
+		if (!piped)
+			text_run(stdout, &r);
+		status = max(status, check_expectations(a, p, &r));
+		status = max(status, save_all(a, &r));
+	}
+	results_free(&r);
+	return status;
+}
 
 int verb_run(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	cli_error("run: not yet");
-	return CLI_USAGE;
+	struct run_args *a = report_alloc(1, sizeof(*a));
+	struct run_plan p = {0};
+	int status;
+
+	a->on[0] = target_by_name("sim");
+	a->nr_on = 1;
+	a->seed = 1;
+	a->jobs = (u64)max(sysconf(_SC_NPROCESSORS_ONLN), 1L);
+	a->cpu_seconds = CPU_SECONDS;
+	if (parse(a, argc, argv, &status)) {
+		status = CLI_USAGE;
+		if (make_plan(a, &p)) {
+			status = CLI_OK;
+			if (a->print_config)
+				print_configs(&p);
+			else
+				status = execute(a, &p);
+		}
+	}
+	free_plan(&p);
+	vary_free(&a->vary);
+	free(a);
+	return status;
 }

@@ -6,12 +6,12 @@
 
 #include <stdio.h>
 
-#include "load/target.h"
+#include "lib/types.h"
 
 struct config_entry {
 	char *name;
 	char *value;
-	char *origin; /* "preset 4.0", "--set", "profile x", "scenarios/x.lua:12" */
+	char *origin; /* "preset 4.0", "--set", "scenarios/x.lua:12" */
 };
 
 struct config {
@@ -19,13 +19,11 @@ struct config {
 	struct config_entry *entry;
 };
 
-/*
- * What @req asks for: machine, tasks, knobs and costs. @target "host" leaves out what only a
- * simulated machine has. For config_free().
- */
-void config_fill(struct config *c, const struct target_request *req, const char *target);
-
 void config_add(struct config *c, const char *name, const char *value, const char *origin);
+
+/* Adds the knobs that are not there yet, with the values of preset @kernel. */
+void config_add_preset(struct config *c, const char *kernel);
+
 const char *config_get(const struct config *c, const char *name); /* NULL if it is not there */
 void config_free(struct config *c);
 

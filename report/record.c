@@ -290,10 +290,10 @@ bool record_metric(const struct run_record *r, const char *metric, double *value
 		*value = (double)r->user_ns / 1e9;
 	else if (strcmp(metric, "sys") == 0)
 		*value = (double)r->sys_ns / 1e9;
-	else if (strcmp(metric, "oom_kills") == 0)
-		*value = r->nr_oom_kills;
 	else if (c)
 		*value = (double)c->value;
+	else if (strcmp(metric, "oom_kill") == 0) /* a counter since 4.13 only */
+		*value = r->nr_oom_kills;
 	else {
 		*value = 0;
 		for (u32 i = 0; i < r->nr_counters; i++) {

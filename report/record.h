@@ -106,7 +106,7 @@ s64 record_counter(const struct run_record *r, const char *name);
 bool record_has_counter(const struct run_record *r, const char *name);
 
 /*
- * A metric by name: "elapsed", "user", "sys" in seconds, "oom_kills", a counter, or a sum of
+ * A metric by name: "elapsed", "user", "sys" in seconds, "oom_kill", a counter, or a sum of
  * counters that differ in their last part: "allocstall" is also allocstall_normal and so on, as
  * kernels before and after 4.8 would say. False if there is no such thing in this record.
  */

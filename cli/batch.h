@@ -1,0 +1,52 @@
+/*
+ * Many runs: cells (a scenario's variant on a target) times seeds, as struct results.
+ */
+#ifndef CLI_BATCH_H
+#define CLI_BATCH_H
+
+#include "load/scenario.h"
+#include "report/results.h"
+
+struct batch_cell {
+	struct scenario *s;
+	u32 variant;
+	const char *point; /* the varied settings; "" */
+	const struct target_ops *ops;
+};
+
+struct batch {
+	const char *path;  /* of the scenario, as the user gave it */
+	const char *again; /* options that a repetition of one run needs, with a leading space */
+	u32 nr_cells;
+	const struct batch_cell *cell;
+	u32 nr_seeds;
+	u64 seed; /* the first; then seed + 1 ... */
+	u32 nr_parallel;
+	u32 cpu_seconds;
+	bool check;
+	bool quiet;
+	const char *proc_dir; /* NULL; else /proc files of each cell's first run go there */
+};
+
+/*
+ * Runs everything; @out is filled in any case, and is for results_free(). Returns an exit code
+ * (enum cli_exit) after saying what went wrong: the worst of all runs, where wrong input or an
+ * unable host ends the batch. Does not return if this process is told to end by a signal.
+ */
+int batch_run(const struct batch *b, struct results *out);
+
+/* Every effective value of a cell's runs and where it came from; for config_free(). */
+void batch_config(const struct batch_cell *c, struct config *config);
+
+/* Whether the target can be named at --on; its operations, or NULL. */
+const struct target_ops *target_by_name(const char *name);
+extern const char *const target_names[];
+extern const u32 nr_target_names;
+
+/* What load/ asks about knobs and counters. */
+extern const struct load_names cli_load_names;
+
+/* machines/ of the data directory, for scenario_options. */
+profile_dirs cli_machine_dirs(void);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * What only the command knows: the targets there are, and for load/, the names of knobs, presets
+ * and metrics.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/batch.h"
+#include "cli/cli.h"
+#include "cli/sim_target.h"
+#include "core/knobs.h"
+#include "core/vmstat.h"
+#include "host/host.h"
+
+static const struct target_ops *const targets[] = {&sim_target_ops, &host_target_ops};
+
+const char *const target_names[] = {"sim", "host"};
+const u32 nr_target_names = ARRAY_SIZE(target_names);
+
+const struct target_ops *target_by_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(targets); i++)
+		if (strcmp(targets[i]->name, name) == 0)
+			return targets[i];
+	return NULL;
+}
+
+static const char *knob_name_at(u32 i)
+{
+	return i < knob_count() ? knob_at(i)->name : NULL;
+}
+
+static int knob_check(const char *name, const char *value, char *err)
+{
+	struct knobs scratch;
+	int rc = knobs_preset(&scratch, knob_preset_name(0));
+
+	return rc ? rc : knob_set(&scratch, name, value, err, TARGET_ERROR_MAX);
+}
+
+/* Sums over zones come after the counters: "allocstall" is meaningful for every kernel. */
+static const char *metric_at(u32 i)
+{
+	static const char *const other[] = {"elapsed",       "user",           "sys",
+	                                    "allocstall",    "pgalloc",        "pgrefill",
+	                                    "pgskip",        "pgsteal_kswapd", "pgsteal_direct",
+	                                    "pgscan_kswapd", "pgscan_direct"};
+
+	if (i < ARRAY_SIZE(other))
+		return other[i];
+	i -= ARRAY_SIZE(other);
+	if (i < NR_VM_EVENTS)
+		return vm_event_name[i];
+	i -= NR_VM_EVENTS;
+	return i < NR_VM_ITEMS ? vm_item_name[i] : NULL;
+}
+
+const struct load_names cli_load_names = {
+	.knob_at = knob_name_at,
+	.knob_check = knob_check,
+	.preset_at = knob_preset_name,
+	.metric_at = metric_at,
+};
+
+profile_dirs cli_machine_dirs(void)
+{
+	static char machines[PATH_MAX];
+	static const char *dirs[] = {machines, NULL};
+	const char *data = data_dir();
+
+	if (!data ||
+	    snprintf(machines, sizeof(machines), "%s/machines", data) >= (int)sizeof(machines))
+		return NULL; /* load/ looks in ./machines */
+	return dirs;
+}
