@@ -40,19 +40,17 @@ char *keep_strdup(struct keep *k, const char *text)
 
 char *keep_printf(struct keep *k, const char *fmt, ...)
 {
-	va_list args;
 	char *text;
-	int n;
+	char *kept;
+	va_list args;
 
 	va_start(args, fmt);
-	n = vsnprintf(NULL, 0, fmt, args);
+	if (vasprintf(&text, fmt, args) < 0)
+		panic("out of host memory");
 	va_end(args);
-	BUG_ON(n < 0);
-	text = keep_alloc(k, (size_t)n + 1);
-	va_start(args, fmt);
-	vsnprintf(text, (size_t)n + 1, fmt, args);
-	va_end(args);
-	return text;
+	kept = keep_strdup(k, text);
+	free(text);
+	return kept;
 }
 
 void *keep_grow(struct keep *k, void *array, u32 nr, size_t size)

@@ -161,12 +161,17 @@ static void count_hook(lua_State *L, lua_Debug *ar)
 	sandbox_charge(L, HOOK_INTERVAL);
 }
 
-void sandbox_check_stack(lua_State *L, u32 bytes)
+u32 sandbox_stack_used(lua_State *L)
 {
 	struct sandbox *sb = sandbox_of(L);
 	char *here = __builtin_frame_address(0);
 
-	if (sb->stack_base && sb->stack_base - here > (ptrdiff_t)bytes)
+	return sb->stack_base && sb->stack_base > here ? (u32)(sb->stack_base - here) : 0;
+}
+
+void sandbox_check_stack(lua_State *L, u32 bytes)
+{
+	if (sandbox_stack_used(L) > bytes)
 		sandbox_error(L, "too deep: calls are nested too far inside library functions");
 }
 

@@ -394,6 +394,21 @@ static int base_pcall(lua_State *L)
 	return lua_gettop(L);
 }
 
+/*
+ * The message handler of xpcall(), upvalue 1, unless the script is over or the stack too deep for
+ * it: a handler that fails is called for its own error, so that it could nest without end.
+ */
+static int call_handler(lua_State *L)
+{
+	lua_settop(L, 1);
+	if (sandbox_of(L)->end != SANDBOX_RUNS || sandbox_stack_used(L) > SANDBOX_STACK)
+		return 1;
+	lua_pushvalue(L, lua_upvalueindex(1));
+	lua_insert(L, 1);
+	lua_call(L, 1, 1);
+	return 1;
+}
+
 static int base_xpcall(lua_State *L)
 {
 	int nr_args = lua_gettop(L) - 2;
@@ -401,9 +416,10 @@ static int base_xpcall(lua_State *L)
 
 	luaL_checktype(L, 2, LUA_TFUNCTION);
 	sandbox_check_stack(L, SANDBOX_STACK);
-	lua_pushvalue(L, 1); /* f, handler, args  ->  handler, f, args */
-	lua_copy(L, 2, 1);
-	lua_replace(L, 2);
+	lua_pushvalue(L, 2); /* f, handler, args  ->  call_handler, f, args */
+	lua_pushcclosure(L, call_handler, 1);
+	lua_copy(L, 1, 2);
+	lua_replace(L, 1);
 	status = lua_pcall(L, nr_args, LUA_MULTRET, 1);
 	sandbox_rethrow(L, status);
 	lua_pushboolean(L, status == LUA_OK);

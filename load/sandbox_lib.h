@@ -31,6 +31,9 @@ void sandbox_make_strict(lua_State *L, const char *what);
 /* End the script because a bound was reached. */
 int sandbox_limit(lua_State *L, const char *fmt, ...) __printf(2, 3) __attribute__((noreturn));
 
+/* Bytes of C stack in use since sandbox_call(). */
+u32 sandbox_stack_used(lua_State *L);
+
 /* After a protected call that ended with @status and left its error on top: raise it again if
  * the script may not catch it. */
 void sandbox_rethrow(lua_State *L, int status);

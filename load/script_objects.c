@@ -1,0 +1,622 @@
+/*
+ * What a task's script holds in its hands: the task, regions of memory, children, and what tasks
+ * meet at. Every method ends in a call of the target.
+ *
+ * Before each call: a script that is over goes no further, and enough C stack must be left for
+ * the target, whose memory manager runs on it. After each call: -EINTR means that the task was
+ * killed, any other error is raised and may be caught.
+ */
+#include "load/script.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/random.h"
+#include "lib/size.h"
+
+#define CALL_STEPS 20            /* what a call of the target counts as */
+#define STREAM_ACCESS 0x6c756102 /* "lua", 2: orders of random accesses */
+#define PAGE 4096UL
+
+#define TASK "task"
+#define REGION "region"
+#define CHILD "child"
+
+static const char *const sync_names[] = {
+	[SYNC_BARRIER] = "barrier", [SYNC_EVENT] = "event", [SYNC_COUNTER] = "counter"};
+
+struct region {
+	u64 va;
+	u64 len;
+	bool gone; /* unmapped as a whole */
+};
+
+struct child {
+	u32 number;
+	bool waited;
+};
+
+struct sync {
+	u32 index;
+};
+
+/* ---- calling the target ---- */
+
+static struct script *begin_call(lua_State *L)
+{
+	struct script *sc = script_of(L);
+
+	if (!sc->task)
+		sandbox_error(L, "this works inside a task only");
+	sandbox_check_stack(L, SANDBOX_STACK_CALL);
+	sandbox_charge(L, CALL_STEPS);
+	return sc;
+}
+
+static const char *describe_errno(int err)
+{
+	switch (err) {
+	case EFAULT:
+		return "not mapped, or not with this protection (EFAULT)";
+	case ENOMEM:
+		return "no memory (ENOMEM)";
+	case EINVAL:
+		return "refused (EINVAL)";
+	default:
+		return strerror(err);
+	}
+}
+
+static void end_call(lua_State *L, const char *what, int result)
+{
+	if (result == -EINTR)
+		sandbox_kill(L);
+	if (result < 0)
+		sandbox_error(L, "%s: %s", what, describe_errno(-result));
+}
+
+/* ---- arguments ---- */
+
+/* The error goes to the line of the call. */
+static u64 check_size(lua_State *L, int arg, const char *what)
+{
+	const struct scenario *s = script_of(L)->program;
+	struct quantity_base base = {s->shape.ram_bytes, s->shape.swap_bytes};
+	char err[TARGET_ERROR_MAX];
+	u64 bytes = 0;
+	int result;
+
+	if (lua_type(L, arg) == LUA_TNUMBER)
+		result = quantity_size_number(lua_tonumber(L, arg), &bytes, err);
+	else if (lua_type(L, arg) == LUA_TSTRING)
+		result = quantity_size(lua_tostring(L, arg), &base, &bytes, err);
+	else
+		sandbox_error(L, "%s: expected a size such as '512M', got %s", what,
+		              luaL_typename(L, arg));
+	if (result)
+		sandbox_error(L, "%s: %s", what, err);
+	return bytes;
+}
+
+static u64 check_time(lua_State *L, int arg, const char *what)
+{
+	char err[TARGET_ERROR_MAX];
+	u64 ns = 0;
+	int result;
+
+	if (lua_type(L, arg) == LUA_TNUMBER)
+		result = quantity_time_number(lua_tonumber(L, arg), &ns, err);
+	else if (lua_type(L, arg) == LUA_TSTRING)
+		result = quantity_time(lua_tostring(L, arg), &ns, err);
+	else
+		sandbox_error(L, "%s: expected a time such as '10ms', got %s", what,
+		              luaL_typename(L, arg));
+	if (result)
+		sandbox_error(L, "%s: %s", what, err);
+	return ns;
+}
+
+static u32 check_name(lua_State *L, int arg, const char *what, const char *kind,
+                      const char *const *names)
+{
+	char text[TARGET_ERROR_MAX];
+	u32 n = 0;
+
+	if (lua_type(L, arg) != LUA_TSTRING)
+		sandbox_error(L, "%s: expected the name of %s", what, kind);
+	for (; names[n]; n++)
+		if (strcmp(names[n], lua_tostring(L, arg)) == 0)
+			return n;
+	field_unknown_text(text, kind, lua_tostring(L, arg), field_name_in_array, (void *)names, n);
+	sandbox_error(L, "%s: %s", what, text);
+}
+
+/* The object of kind @kind that @what is called on. */
+static void *check_object(lua_State *L, const char *kind, const char *what)
+{
+	void *object = luaL_testudata(L, 1, kind);
+
+	if (!object)
+		sandbox_error(L, "%s: expected a %s before the ':'", what, kind);
+	return object;
+}
+
+/* ---- memory ---- */
+
+static void push_region(lua_State *L, u64 va, u64 len)
+{
+	struct region *r = lua_newuserdatauv(L, sizeof(*r), 0);
+
+	*r = (struct region){.va = va, .len = len};
+	luaL_setmetatable(L, REGION);
+}
+
+static const char *const prot_names[] = {"none", "r", "rw", NULL};
+static const int prot_bits[] = {0, TARGET_PROT_READ, TARGET_PROT_READ | TARGET_PROT_WRITE};
+
+static int task_mmap(lua_State *L)
+{
+	struct script *sc = begin_call(L);
+	struct {
+		u32 prot;
+		bool noreserve;
+	} opt = {.prot = 2};
+	static const struct field fields[] = {
+		{"prot", FIELD_CHOICE, 0, 0, 0, prot_names},
+		{"noreserve", FIELD_BOOL, sizeof(u32), 0, 0, NULL},
+	};
+	u64 len;
+	u64 va = 0;
+
+	check_object(L, TASK, "mmap");
+	len = check_size(L, 2, "mmap");
+	if (len == 0)
+		sandbox_error(L, "mmap: a size of 0");
+	if (!lua_isnoneornil(L, 3)) {
+		struct field_table t = {.L = L, .index = 3, .what = "mmap"};
+
+		luaL_checktype(L, 3, LUA_TTABLE);
+		fields_read(&t, fields, ARRAY_SIZE(fields), &opt);
+	}
+	len = ALIGN(len, PAGE);
+	end_call(L, "mmap",
+	         sc->ops->mmap(sc->task, len, prot_bits[opt.prot],
+	                       opt.noreserve ? TARGET_MAP_NORESERVE : TARGET_MAP_PRIVATE, &va));
+	push_region(L, va, len);
+	return 1;
+}
+
+static int task_region(lua_State *L)
+{
+	s64 va;
+
+	begin_call(L);
+	check_object(L, TASK, "region");
+	va = luaL_checkinteger(L, 2);
+	if (va <= 0 || !IS_ALIGNED(va, (s64)PAGE))
+		sandbox_error(L, "region: the address must be that of a page");
+	push_region(L, (u64)va, ALIGN(check_size(L, 3, "region"), PAGE));
+	return 1;
+}
+
+static int task_brk(lua_State *L)
+{
+	struct script *sc = begin_call(L);
+	s64 delta;
+	u64 end = 0;
+
+	check_object(L, TASK, "brk");
+	if (lua_type(L, 2) == LUA_TSTRING && lua_tostring(L, 2)[0] == '-') {
+		lua_pushstring(L, lua_tostring(L, 2) + 1);
+		delta = -(s64)check_size(L, -1, "brk");
+	} else if (lua_type(L, 2) == LUA_TNUMBER && lua_tonumber(L, 2) < 0) {
+		lua_pushnumber(L, -lua_tonumber(L, 2));
+		delta = -(s64)check_size(L, -1, "brk");
+	} else {
+		delta = (s64)check_size(L, 2, "brk");
+	}
+	end_call(L, "brk", sc->ops->brk(sc->task, delta, &end));
+	lua_pushinteger(L, (lua_Integer)end);
+	return 1;
+}
+
+/* The optional (offset, length) from argument @arg on, as [*va, *va + *len). */
+static void check_range(lua_State *L, const struct region *r, int arg, const char *what, u64 *va,
+                        u64 *len)
+{
+	u64 offset = 0;
+
+	if (r->gone)
+		sandbox_error(L, "%s: this region has been unmapped", what);
+	if (!lua_isnoneornil(L, arg) && !lua_istable(L, arg))
+		offset = check_size(L, arg, what);
+	if (!IS_ALIGNED(offset, PAGE))
+		sandbox_error(L, "%s: the offset must be a multiple of 4K", what);
+	if (offset > r->len)
+		sandbox_error(L, "%s: the offset is behind the region's end", what);
+	*va = r->va + offset;
+	*len = r->len - offset;
+	if (!lua_isnoneornil(L, arg) && !lua_isnoneornil(L, arg + 1) && !lua_istable(L, arg) &&
+	    !lua_istable(L, arg + 1)) {
+		u64 wanted = ALIGN(check_size(L, arg + 1, what), PAGE);
+
+		if (wanted > *len)
+			sandbox_error(L, "%s: offset and length reach beyond the region's end",
+			              what);
+		*len = wanted;
+	}
+}
+
+static int access_region(lua_State *L, enum target_access kind, const char *what)
+{
+	static const struct field fields[] = {{"random", FIELD_BOOL, 0, 0, 0, NULL}};
+	struct script *sc = begin_call(L);
+	struct region *r = check_object(L, REGION, what);
+	bool random = false;
+	u64 seed = 0;
+	u64 va;
+	u64 len;
+
+	check_range(L, r, 2, what, &va, &len);
+	if (lua_gettop(L) > 1 && lua_istable(L, -1)) {
+		struct field_table t = {.L = L, .index = lua_gettop(L), .what = what};
+
+		fields_read(&t, fields, ARRAY_SIZE(fields), &random);
+	}
+	if (random)
+		seed = rand_hash(sc->task->seed, STREAM_ACCESS, 0, sc->nr_random++) | 1;
+	if (len)
+		end_call(L, what, sc->ops->access(sc->task, va, len, kind, seed));
+	lua_settop(L, 1);
+	return 1; /* so that calls can be chained */
+}
+
+static int region_fill(lua_State *L)
+{
+	return access_region(L, TARGET_FILL, "fill");
+}
+
+static int region_touch(lua_State *L)
+{
+	return access_region(L, TARGET_TOUCH, "touch");
+}
+
+static int region_read(lua_State *L)
+{
+	return access_region(L, TARGET_READ, "read");
+}
+
+static int region_scan(lua_State *L)
+{
+	return access_region(L, TARGET_SCAN, "scan");
+}
+
+static int region_madvise(lua_State *L)
+{
+	static const char *const names[] = {[TARGET_MADV_NORMAL] = "normal",
+	                                    [TARGET_MADV_DONTNEED] = "dontneed",
+	                                    [TARGET_MADV_FREE] = "free",
+	                                    [TARGET_MADV_WILLNEED] = "willneed",
+	                                    NULL};
+	struct script *sc = begin_call(L);
+	struct region *r = check_object(L, REGION, "madvise");
+	u32 advice = check_name(L, 2, "madvise", "advice", names);
+	u64 va;
+	u64 len;
+
+	check_range(L, r, 3, "madvise", &va, &len);
+	if (len)
+		end_call(L, "madvise",
+		         sc->ops->madvise(sc->task, va, len, (enum target_advice)advice));
+	lua_settop(L, 1);
+	return 1;
+}
+
+static int region_mprotect(lua_State *L)
+{
+	struct script *sc = begin_call(L);
+	struct region *r = check_object(L, REGION, "mprotect");
+	u32 prot = check_name(L, 2, "mprotect", "protection", prot_names);
+	u64 va;
+	u64 len;
+
+	check_range(L, r, 3, "mprotect", &va, &len);
+	if (len)
+		end_call(L, "mprotect", sc->ops->mprotect(sc->task, va, len, prot_bits[prot]));
+	lua_settop(L, 1);
+	return 1;
+}
+
+static int region_munmap(lua_State *L)
+{
+	struct script *sc = begin_call(L);
+	struct region *r = check_object(L, REGION, "munmap");
+	u64 va;
+	u64 len;
+
+	check_range(L, r, 2, "munmap", &va, &len);
+	if (len)
+		end_call(L, "munmap", sc->ops->munmap(sc->task, va, len));
+	r->gone = len == r->len;
+	return 0;
+}
+
+/* ---- children ---- */
+
+static int spawn(lua_State *L, bool thread, const char *what)
+{
+	struct script *sc = begin_call(L);
+	const struct scenario *s = sc->program;
+	int nr_args = lua_gettop(L) - 2;
+	s64 arg[4] = {0};
+	struct child *c;
+	char text[TARGET_ERROR_MAX];
+	u32 function = 0;
+	u32 number = 0;
+
+	check_object(L, TASK, what);
+	if (lua_type(L, 2) != LUA_TSTRING)
+		sandbox_error(L, "%s: expected the name of a task", what);
+	while (function < s->nr_functions && strcmp(s->function[function], lua_tostring(L, 2)) != 0)
+		function++;
+	if (function == s->nr_functions) {
+		field_unknown_text(text, "task", lua_tostring(L, 2), field_name_in_array,
+		                   s->function, s->nr_functions);
+		sandbox_error(L, "%s: %s", what, text);
+	}
+	if (nr_args > (int)ARRAY_SIZE(arg))
+		sandbox_error(L, "%s: at most %d arguments reach a child", what,
+		              (int)ARRAY_SIZE(arg));
+	for (int i = 0; i < nr_args; i++) {
+		int ok;
+
+		arg[i] = lua_tointegerx(L, 3 + i, &ok);
+		if (!ok)
+			sandbox_error(L,
+			              "%s: arguments are whole numbers, not a %s (a region m goes "
+			              "as m.va, m.len)",
+			              what, luaL_typename(L, 3 + i));
+	}
+	end_call(L, what, sc->ops->spawn(sc->task, thread, s->function[function], arg, &number));
+	c = lua_newuserdatauv(L, sizeof(*c), 0);
+	*c = (struct child){.number = number};
+	luaL_setmetatable(L, CHILD);
+	return 1;
+}
+
+static int task_fork(lua_State *L)
+{
+	return spawn(L, false, "fork");
+}
+
+static int task_thread(lua_State *L)
+{
+	return spawn(L, true, "thread");
+}
+
+static int child_wait(lua_State *L)
+{
+	struct script *sc = begin_call(L);
+	struct child *c = check_object(L, CHILD, "wait");
+
+	if (c->waited)
+		sandbox_error(L, "wait: this child has been waited for");
+	end_call(L, "wait", sc->ops->wait(sc->task, c->number));
+	c->waited = true;
+	return 0;
+}
+
+/* ---- time ---- */
+
+static int task_sleep(lua_State *L)
+{
+	struct script *sc = begin_call(L);
+
+	check_object(L, TASK, "sleep");
+	end_call(L, "sleep", sc->ops->sleep(sc->task, check_time(L, 2, "sleep")));
+	return 0;
+}
+
+static int task_compute(lua_State *L)
+{
+	struct script *sc = begin_call(L);
+
+	check_object(L, TASK, "compute");
+	end_call(L, "compute", sc->ops->compute(sc->task, check_time(L, 2, "compute")));
+	return 0;
+}
+
+static int task_now(lua_State *L)
+{
+	struct script *sc = begin_call(L);
+
+	check_object(L, TASK, "now");
+	lua_pushinteger(L, (lua_Integer)sc->ops->now(sc->task));
+	return 1;
+}
+
+/* ---- meeting points ---- */
+
+void script_push_sync(lua_State *L, enum script_sync kind, u32 index)
+{
+	struct sync *object = lua_newuserdatauv(L, sizeof(*object), 0);
+
+	object->index = index;
+	luaL_setmetatable(L, sync_names[kind]);
+}
+
+static u32 check_sync(lua_State *L, enum script_sync kind, const char *what)
+{
+	return ((struct sync *)check_object(L, sync_names[kind], what))->index;
+}
+
+static int barrier_wait(lua_State *L)
+{
+	struct script *sc = begin_call(L);
+	u32 i = check_sync(L, SYNC_BARRIER, "wait");
+
+	end_call(L, "wait", sc->ops->barrier(sc->task, i));
+	return 0;
+}
+
+static int event_set(lua_State *L)
+{
+	struct script *sc = begin_call(L);
+	u32 i = check_sync(L, SYNC_EVENT, "set");
+
+	end_call(L, "set", sc->ops->event_set(sc->task, i));
+	return 0;
+}
+
+static int event_wait(lua_State *L)
+{
+	struct script *sc = begin_call(L);
+	u32 i = check_sync(L, SYNC_EVENT, "wait");
+
+	end_call(L, "wait", sc->ops->event_wait(sc->task, i));
+	return 0;
+}
+
+static int counter_add(lua_State *L)
+{
+	struct script *sc = begin_call(L);
+	u32 i = check_sync(L, SYNC_COUNTER, "add");
+	s64 value = 0;
+
+	end_call(L, "add", sc->ops->counter_add(sc->task, i, luaL_optinteger(L, 2, 1), &value));
+	lua_pushinteger(L, value);
+	return 1;
+}
+
+static int counter_get(lua_State *L)
+{
+	struct script *sc = begin_call(L);
+	u32 i = check_sync(L, SYNC_COUNTER, "get");
+	s64 value = 0;
+
+	end_call(L, "get", sc->ops->counter_add(sc->task, i, 0, &value));
+	lua_pushinteger(L, value);
+	return 1;
+}
+
+/* ---- fields and metatables ---- */
+
+/* Upvalue 1: the methods, upvalue 2: the kind. Falls back on @field, then on an error. */
+static int lookup(lua_State *L, bool (*field)(lua_State *L, const char *key))
+{
+	const char *key;
+	const char *near;
+
+	if (lua_type(L, 2) != LUA_TSTRING)
+		return 0;
+	key = lua_tostring(L, 2);
+	lua_pushvalue(L, 2);
+	if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TFUNCTION || (field && field(L, key)))
+		return 1;
+	near = sandbox_nearest_key(L, lua_upvalueindex(1), key);
+	sandbox_error(L, "a %s has no '%.60s'%s%s%s", lua_tostring(L, lua_upvalueindex(2)), key,
+	              near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static int plain_index(lua_State *L)
+{
+	return lookup(L, NULL);
+}
+
+static bool region_field(lua_State *L, const char *key)
+{
+	struct region *r = check_object(L, REGION, "field");
+
+	if (strcmp(key, "va") == 0)
+		lua_pushinteger(L, (lua_Integer)r->va);
+	else if (strcmp(key, "len") == 0)
+		lua_pushinteger(L, (lua_Integer)r->len);
+	else
+		return false;
+	return true;
+}
+
+static int region_index(lua_State *L)
+{
+	return lookup(L, region_field);
+}
+
+static bool task_field(lua_State *L, const char *key)
+{
+	struct script *sc = script_of(L);
+
+	if (strcmp(key, "index") == 0)
+		lua_pushinteger(L, sc->task->index);
+	else if (strcmp(key, "count") == 0)
+		lua_pushinteger(L, sc->task->nr);
+	else if (strcmp(key, "ncpu") == 0)
+		lua_pushinteger(L, sc->program->shape.nr_cpus);
+	else if (strcmp(key, "variant") == 0)
+		lua_pushstring(L, sc->variant);
+	else if (strcmp(key, "name") == 0)
+		lua_pushstring(L, sc->task->function);
+	else
+		return false;
+	return true;
+}
+
+static int task_index(lua_State *L)
+{
+	return lookup(L, task_field);
+}
+
+static int no_assignment(lua_State *L)
+{
+	sandbox_error(L, "a %s has no fields of one's own", lua_tostring(L, lua_upvalueindex(1)));
+}
+
+static void add_object(lua_State *L, const char *kind, const luaL_Reg *methods, lua_CFunction index)
+{
+	luaL_newmetatable(L, kind);
+	lua_newtable(L);
+	luaL_setfuncs(L, methods, 0);
+	lua_pushstring(L, kind);
+	lua_pushcclosure(L, index, 2);
+	lua_setfield(L, -2, "__index");
+	lua_pushstring(L, kind);
+	lua_pushcclosure(L, no_assignment, 1);
+	lua_setfield(L, -2, "__newindex");
+	lua_pushliteral(L, "locked");
+	lua_setfield(L, -2, "__metatable");
+	lua_pop(L, 1);
+}
+
+void script_open_objects(lua_State *L)
+{
+	static const luaL_Reg task[] = {
+		{"brk", task_brk},     {"compute", task_compute}, {"fork", task_fork},
+		{"mmap", task_mmap},   {"now", task_now},         {"region", task_region},
+		{"sleep", task_sleep}, {"thread", task_thread},   {NULL, NULL},
+	};
+	static const luaL_Reg region[] = {
+		{"fill", region_fill},         {"madvise", region_madvise},
+		{"mprotect", region_mprotect}, {"munmap", region_munmap},
+		{"read", region_read},         {"scan", region_scan},
+		{"touch", region_touch},       {NULL, NULL},
+	};
+	static const luaL_Reg child[] = {{"wait", child_wait}, {NULL, NULL}};
+	static const luaL_Reg barrier[] = {{"wait", barrier_wait}, {NULL, NULL}};
+	static const luaL_Reg event[] = {{"set", event_set}, {"wait", event_wait}, {NULL, NULL}};
+	static const luaL_Reg counter[] = {
+		{"add", counter_add}, {"get", counter_get}, {NULL, NULL}};
+
+	add_object(L, TASK, task, task_index);
+	add_object(L, REGION, region, region_index);
+	add_object(L, CHILD, child, plain_index);
+	add_object(L, sync_names[SYNC_BARRIER], barrier, plain_index);
+	add_object(L, sync_names[SYNC_EVENT], event, plain_index);
+	add_object(L, sync_names[SYNC_COUNTER], counter, plain_index);
+}
+
+void script_push_task(lua_State *L)
+{
+	lua_newuserdatauv(L, 1, 0);
+	luaL_setmetatable(L, TASK);
+}
