@@ -7,43 +7,47 @@
 
 /* ---- changing CPUs -------------------------------------------------------------------------- */
 
-/* What the CPU that is next in the queue will touch first. */
-static __always_inline void sim_prefetch(const struct sim *sim)
-{
-	u64 top = heap_top(&sim->heap);
-
-	if (top != KEYHEAP_EMPTY) {
-		const struct sim_cpu *next = sim->by_rank[heap_key_id(top)];
-
-		__builtin_prefetch(&next->fiber);
-		__builtin_prefetch(&next->cpu);
-		__builtin_prefetch(&next->cpu.span);
-	}
-}
-
-/* The CPU of @key, just taken from the queue, runs; the present one goes on later at @from. */
+/* The CPU of @key, the first in the queue, runs; the present one goes on later at @from. */
 static __always_inline void sim_run_cpu(struct sim *sim, struct fiber *from, u64 key)
 {
-	struct sim_cpu *next = sim->by_rank[heap_key_id(key)];
+	struct sim_cpu *next = sim_ranked(sim, heap_key_id(key));
 
 	next->cpu.clock = heap_key_value(key);
 	world_self = &next->cpu;
-	sim_prefetch(sim);
 	fiber_switch(from, &next->fiber);
 }
 
-/* Takes the next CPU from the queue. If there is none, nothing will ever happen again. */
-static u64 sim_pop(struct sim *sim)
+/* The first CPU of the queue. If there is none, nothing will ever happen again. */
+static u64 sim_next(struct sim *sim)
 {
-	u64 key;
+	u64 key = heap_top(&sim->heap);
 
-	if (heap_empty(&sim->heap)) {
+	if (key == KEYHEAP_EMPTY) {
 		sim_report_deadlock(sim);
 		sim_end(sim, -EDEADLK);
 	}
-	key = heap_pop(&sim->heap);
 	if (heap_key_value(key) >= sim->stop_at)
 		sim_end(sim, sim->stop ? 0 : -ETIME);
+	return key;
+}
+
+/*
+ * heap_update() of a CPU that is queued for certain, and then heap_top(). What comes next depends
+ * on the result, which is here without a detour through memory.
+ */
+static __always_inline u64 sim_requeue(struct sim *sim, u64 key)
+{
+	u64 *const tree = sim->heap.tree;
+	u32 i = sim->heap.leaves + heap_key_id(key);
+
+	tree[i] = key;
+	while (i > 1) {
+		u64 other = tree[i ^ 1];
+
+		key = other < key ? other : key;
+		i /= 2;
+		tree[i] = key;
+	}
 	return key;
 }
 
@@ -52,17 +56,17 @@ void sim_order(struct world_cpu *c)
 	struct sim_cpu *s = sim_cpu_of(c);
 	struct sim *sim = s->sim;
 
-	if (unlikely(!sim->running))
-		return;
 	for (;;) {
+		u64 key;
+		u64 first;
+
 		if (unlikely(s->next_irq <= c->clock) && !c->irq_off)
 			sim_run_irqs(s);
-
-		u64 key = heap_key(c->clock, s->rank);
-
-		if (key < heap_top(&sim->heap))
+		key = heap_key(c->clock, s->rank);
+		first = sim_requeue(sim, key);
+		if (first == key)
 			break;
-		sim_run_cpu(sim, &s->fiber, heap_replace_top(&sim->heap, key));
+		sim_run_cpu(sim, &s->fiber, first);
 		if (likely(s->next_irq > c->clock))
 			break; /* it was the first in the queue: nobody is behind it */
 	}
@@ -84,6 +88,21 @@ static u64 sim_park_key(const struct sim_cpu *s)
 	return heap_key(max(at, s->cpu.clock), s->rank);
 }
 
+/* The key of @s becomes @key, which may be none. */
+static void sim_queue(struct sim *sim, struct sim_cpu *s, u64 key)
+{
+	bool queued = heap_contains(&sim->heap, s->rank);
+
+	if (key == KEYHEAP_EMPTY) {
+		if (queued)
+			heap_remove(&sim->heap, s->rank);
+	} else if (queued) {
+		heap_update(&sim->heap, key);
+	} else {
+		heap_push(&sim->heap, key);
+	}
+}
+
 static void sim_idle_main(void);
 
 void sim_rekey(struct sim_cpu *s)
@@ -96,18 +115,12 @@ void sim_rekey(struct sim_cpu *s)
 	key = sim_park_key(s);
 	if (key == heap_key_of(&sim->heap, s->rank))
 		return;
-	if (key == KEYHEAP_EMPTY) {
-		heap_remove(&sim->heap, s->rank);
-	} else if (heap_contains(&sim->heap, s->rank)) {
-		heap_update(&sim->heap, key);
-	} else {
-		if (unlikely(!s->idle.stack.base)) {
-			/* A CPU that has never run. */
-			s->idle.stack = fiber_stack_get(&sim->stacks[WORLD_STACK_KERNEL]);
-			fiber_init(&s->fiber, s->idle.stack, sim_idle_main);
-		}
-		heap_push(&sim->heap, key);
+	if (unlikely(!s->idle.stack.base)) {
+		/* A CPU that has never run. */
+		s->idle.stack = fiber_stack_get(&sim->stacks[WORLD_STACK_KERNEL]);
+		fiber_init(&s->fiber, s->idle.stack, sim_idle_main);
 	}
+	sim_queue(sim, s, key);
 	sim_refresh(sim);
 }
 
@@ -120,9 +133,8 @@ void sim_park(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why)
 	s->park_irqs = !s->cpu.irq_off;
 	s->parked = (u8)why;
 	key = sim_park_key(s);
-	if (key != KEYHEAP_EMPTY)
-		heap_push(&sim->heap, key);
-	key = sim_pop(sim);
+	sim_queue(sim, s, key);
+	key = sim_next(sim);
 	if (heap_key_id(key) == s->rank)
 		s->cpu.clock = heap_key_value(key);
 	else
@@ -157,16 +169,13 @@ void sim_grant(struct sim_cpu *s, struct sim_wait *w, u64 at)
 static u64 sim_park_idle(struct sim_cpu *s)
 {
 	struct sim *sim = s->sim;
-	u64 key;
 
 	s->cpu.idle = true;
 	s->wait = NULL;
 	s->park_irqs = true;
 	s->parked = SIM_PARKED_IDLE;
-	key = sim_park_key(s);
-	if (key != KEYHEAP_EMPTY)
-		heap_push(&sim->heap, key);
-	return sim_pop(sim);
+	sim_queue(sim, s, sim_park_key(s));
+	return sim_next(sim);
 }
 
 /*
@@ -228,7 +237,7 @@ void sim_stop(struct world *w)
 /* The books of the boot task are kept apart: it may charge, but nothing takes time. */
 void sim_boot_enter(struct sim *sim)
 {
-	struct sim_cpu *s = &sim->cpus[0];
+	struct sim_cpu *s = sim_cpu(sim, 0);
 	struct world_cpu *c = &s->cpu;
 
 	c->cost = sim->boot_cost;
@@ -247,7 +256,7 @@ void sim_boot_enter(struct sim *sim)
 void sim_boot_leave(struct sim *sim)
 {
 	struct ledger *l = &sim->w.ledger;
-	struct sim_cpu *s = &sim->cpus[0];
+	struct sim_cpu *s = sim_cpu(sim, 0);
 	struct world_cpu *c = &s->cpu;
 
 	for (u32 i = 1; i < l->nr_nodes; i++)
@@ -293,9 +302,9 @@ int sim_run(struct world *w)
 	sim->running = true;
 	if (sim->nr_user) {
 		fiber_init_thread(&sim->main);
-		if (heap_empty(&sim->heap))
+		key = heap_top(&sim->heap);
+		if (key == KEYHEAP_EMPTY)
 			panic("tasks have been started, but no CPU runs");
-		key = heap_pop(&sim->heap);
 		sim_run_cpu(sim, &sim->main, key);
 	}
 	sim->running = false;
@@ -304,7 +313,7 @@ int sim_run(struct world *w)
 	for (u32 i = 0; i < w->hw->nr_cpus; i++)
 		sim->elapsed = max(sim->elapsed, w->cpu[i]->clock);
 	for (u32 i = 0; i < w->hw->nr_cpus; i++)
-		sim_close_cpu(sim, &sim->cpus[i]);
+		sim_close_cpu(sim, sim_cpu(sim, i));
 	sim_boot_enter(sim);
 	return sim->result;
 }
@@ -316,7 +325,7 @@ u64 sim_elapsed(const struct world *w)
 
 struct sim_cpu_times sim_cpu_times(const struct world *w, u32 cpu)
 {
-	const struct sim_cpu *s = &sim_of(w)->cpus[cpu];
+	const struct sim_cpu *s = sim_cpu(sim_of(w), cpu);
 
 	return (struct sim_cpu_times){.busy_ns = s->busy_ns, .idle_ns = s->idle_ns};
 }

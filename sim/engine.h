@@ -2,8 +2,8 @@
  * How the simulated machine works, for the files of sim/.
  *
  * Every CPU has a clock and a fiber that waits to go on. One CPU runs, and it is the one with the
- * smallest clock: at an order point it looks whether another is behind it, and if so changes places
- * with the last of them. The others are in a queue by (clock, rank), each in one of two states:
+ * smallest clock: at an order point it looks whether another is behind it, and if so that one runs.
+ * They are in a queue by (clock, rank), each in one of two states:
  *
  *   ready    its clock is its key
  *   parked   it has nothing to do before some time, which is its key: the next interrupt, if it may
@@ -175,18 +175,18 @@ struct sim_trace_ring;
 
 struct sim {
 	struct world w; /* first */
-	struct keyheap heap;
-	u64 stop_at; /* the run ends here */
-	struct sim_cpu **by_rank;
-	struct sim_cpu *cpus;
+	struct keyheap heap __attribute__((aligned(64)));
+	u64 stop_at;          /* the run ends here */
+	struct sim_cpu *cpus; /* [nr_cpus], by rank; by number they are sim_cpu() */
+	bool running;
+	bool ended;
+	bool stop;
+	bool explore;
+	int result;
 	struct sim_socket *socket;
 	u32 nr_sockets;
 	u32 nr_queued; /* tasks in run queues */
 	u32 nr_user;   /* that sim_run() waits for */
-	bool running;
-	bool ended;
-	bool stop;
-	int result;
 	u64 elapsed;
 	struct fiber main; /* the caller of sim_run() */
 	struct world_task boot;
@@ -197,7 +197,6 @@ struct sim {
 	struct sim_tags *tags;
 	struct sim_trace_ring *trace;
 	FILE *report;
-	bool explore;
 
 	/* The scheduler's constants, scaled by the number of CPUs. */
 	u64 sched_latency_ns;
@@ -218,17 +217,43 @@ static inline struct sim *sim_of(const struct world *w)
 	return (struct sim *)(uintptr_t)w;
 }
 
+static __always_inline struct sim_cpu *sim_ranked(const struct sim *sim, u32 rank)
+{
+	return &sim->cpus[rank];
+}
+
+static inline struct sim_cpu *sim_cpu(const struct sim *sim, u32 id)
+{
+	return sim_cpu_of(sim->w.cpu[id]);
+}
+
 /* ---- engine.c ------------------------------------------------------------------------------ */
 
 void sim_order(struct world_cpu *c);
 
-/* Nobody is behind @s: how far may it run on? */
+/*
+ * How far may @s, the CPU that runs, run on? Its key in the queue is its clock at the last order
+ * point. The CPU that comes next is fetched into the host's cache.
+ */
 static inline void sim_set_limit(struct sim_cpu *s)
 {
 	struct sim *sim = s->sim;
-	u64 top = heap_top(&sim->heap);
-	u64 limit = heap_key_value(top) + (s->rank < heap_key_id(top));
+	u64 next;
+	u64 limit;
 
+	if (unlikely(heap_key_id(heap_top(&sim->heap)) != s->rank)) {
+		s->cpu.limit = 0;
+		return;
+	}
+	next = heap_runner_up(&sim->heap);
+	limit = heap_key_value(next);
+	if (likely(next != KEYHEAP_EMPTY)) {
+		const struct sim_cpu *n = sim_ranked(sim, heap_key_id(next));
+
+		__builtin_prefetch(&n->fiber);
+		__builtin_prefetch(&n->cpu);
+		limit += s->rank < heap_key_id(next);
+	}
 	if (s->next_irq < limit)
 		limit = s->next_irq;
 	if (sim->stop_at < limit)

@@ -11,6 +11,13 @@
 
 #define GUARD_BYTES 4096UL
 
+/*
+ * Stacks begin at different offsets in their first page: fibers that stand at the same call would
+ * else compete for one set of the host's first cache.
+ */
+#define COLOUR_BYTES 4096UL
+#define COLOUR_STEP (5 * 64UL)
+
 void fiber_stacks_init(struct fiber_stacks *p, u64 size)
 {
 	*p = (struct fiber_stacks){.size = size};
@@ -18,7 +25,7 @@ void fiber_stacks_init(struct fiber_stacks *p, u64 size)
 
 static void fiber_stack_unmap(char *base, u64 size)
 {
-	munmap(base - GUARD_BYTES, size + GUARD_BYTES);
+	munmap(base - GUARD_BYTES, GUARD_BYTES + size + COLOUR_BYTES);
 }
 
 void fiber_stacks_destroy(struct fiber_stacks *p)
@@ -36,15 +43,16 @@ struct fiber_stack fiber_stack_get(struct fiber_stacks *p)
 	if (p->nr_free) {
 		base = p->free[--p->nr_free];
 #ifdef FIBER_ASAN
-		__asan_unpoison_memory_region(base, p->size);
+		__asan_unpoison_memory_region(base, p->size + COLOUR_BYTES);
 #endif
-		return (struct fiber_stack){base, p->size};
+		return (struct fiber_stack){base, p->size, p->colour};
 	}
-	base = mmap(NULL, p->size + GUARD_BYTES, PROT_READ | PROT_WRITE,
+	base = mmap(NULL, GUARD_BYTES + p->size + COLOUR_BYTES, PROT_READ | PROT_WRITE,
 	            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
 	if (base == MAP_FAILED || mprotect(base, GUARD_BYTES, PROT_NONE))
 		panic("the host has no memory for another stack (or vm.max_map_count is too low)");
-	return (struct fiber_stack){base + GUARD_BYTES, p->size};
+	p->colour = (p->colour + COLOUR_STEP) % COLOUR_BYTES;
+	return (struct fiber_stack){base + GUARD_BYTES, p->size, p->colour};
 }
 
 void fiber_stack_put(struct fiber_stacks *p, struct fiber_stack s)
@@ -72,7 +80,7 @@ __attribute__((no_sanitize_address))
 u64 fiber_stack_used(struct fiber_stack s)
 {
 	const u64 *word = (const u64 *)s.base;
-	u64 n = s.size / sizeof(*word);
+	u64 n = (s.size + s.colour) / sizeof(*word);
 	u64 i = 0;
 
 	while (i < n && !word[i])
@@ -82,7 +90,7 @@ u64 fiber_stack_used(struct fiber_stack s)
 
 void fiber_init(struct fiber *f, struct fiber_stack s, void (*entry)(void))
 {
-	u64 *top = (u64 *)(s.base + s.size);
+	u64 *top = (u64 *)(s.base + s.size + s.colour);
 
 	/* As after a call: the return address, which is none, makes the pointer odd by 8. */
 	top -= 3;
@@ -92,7 +100,7 @@ void fiber_init(struct fiber *f, struct fiber_stack s, void (*entry)(void))
 	f->pc = (void *)entry;
 #ifdef FIBER_ASAN
 	f->bottom = s.base;
-	f->size = s.size;
+	f->size = s.size + s.colour;
 	f->fake = NULL;
 #endif
 }

@@ -39,11 +39,13 @@ struct fiber {
 struct fiber_stack {
 	char *base;
 	u64 size;
+	u64 colour; /* where it begins above base + size */
 };
 
 /* Recycles stacks of one size. */
 struct fiber_stacks {
 	u64 size;
+	u64 colour; /* of the last one */
 	u32 nr_free;
 	u32 max_free;
 	char **free; /* [max_free] */

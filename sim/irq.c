@@ -52,7 +52,7 @@ void sim_post(struct sim_cpu *s, struct sim_event *e, u64 time)
 
 void sim_cancel(struct sim *sim, struct sim_event *e)
 {
-	struct sim_cpu *s = &sim->cpus[e->cpu];
+	struct sim_cpu *s = sim_cpu(sim, e->cpu);
 
 	VM_BUG_ON(!e->pending);
 	rb_erase_cached(&e->node, &s->events);
@@ -189,7 +189,7 @@ void sim_ipi(const u64 *cpumask, void (*fn)(void *arg), void *arg)
 		if (!sim->running)
 			continue;
 		e = sim_event_new(sim, SIM_EVENT_CALL, &call);
-		sim_post(&sim->cpus[cpu], e, c->clock + c->cost[COST_IPI_FLIGHT]);
+		sim_post(sim_cpu(sim, cpu), e, c->clock + c->cost[COST_IPI_FLIGHT]);
 	}
 	if (!call.nr_left)
 		return;

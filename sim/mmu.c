@@ -60,7 +60,7 @@ void sim_use_as(struct world_as *as)
 		return;
 	/* The core may free it now. */
 	for_each_set_bit (cpu, old->cpumask, sim->w.hw->nr_cpus)
-		sim_unload_as(&sim->cpus[cpu]);
+		sim_unload_as(sim_cpu(sim, cpu));
 	if (sim->tags)
 		sim_tag_forget(sim, old);
 }

@@ -78,7 +78,7 @@ void sim_report_deadlock(struct sim *sim)
 	fprintf(out, "quire: deadlock at %lu ns: no CPU has anything to do, and tasks remain\n",
 	        world_now());
 	for (u32 i = 0; i < sim->w.hw->nr_cpus; i++)
-		sim_report_cpu(out, &sim->cpus[i]);
+		sim_report_cpu(out, sim_cpu(sim, i));
 	list_for_each_entry (st, &sim->tasks, list) {
 		if (st->task->state != WORLD_TASK_DEAD && st->task->state != WORLD_TASK_NEW)
 			sim_report_task(sim, out, st->task);

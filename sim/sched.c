@@ -294,7 +294,7 @@ static struct sim_cpu *sched_idle_in(struct sim *sim, const struct sim_socket *k
 	u64 i;
 
 	for_each_set_bit (i, k->idle, k->nr) {
-		struct sim_cpu *s = &sim->cpus[k->cpu[i]];
+		struct sim_cpu *s = sim_cpu(sim, k->cpu[i]);
 
 		if (sched_allowed(t, s))
 			return s;
@@ -305,7 +305,7 @@ static struct sim_cpu *sched_idle_in(struct sim *sim, const struct sim_socket *k
 static struct sim_cpu *sched_select(struct sim_task *t)
 {
 	struct sim *sim = t->sim;
-	struct sim_cpu *prev = &sim->cpus[t->task->cpu];
+	struct sim_cpu *prev = sim_cpu(sim, t->task->cpu);
 	struct sim_cpu *idle;
 
 	if (t->pinned || test_bit(prev->in_socket, sched_socket(prev)->idle))
@@ -332,10 +332,10 @@ static struct sim_cpu *sched_select_new(struct sim_task *t)
 	cpu = sched_idle_in(sim, best, t);
 	if (cpu)
 		return cpu;
-	cpu = &sim->cpus[best->cpu[0]];
+	cpu = sim_cpu(sim, best->cpu[0]);
 	for (u32 i = 1; i < best->nr; i++)
-		if (sim->cpus[best->cpu[i]].rq.nr < cpu->rq.nr)
-			cpu = &sim->cpus[best->cpu[i]];
+		if (sim_cpu(sim, best->cpu[i])->rq.nr < cpu->rq.nr)
+			cpu = sim_cpu(sim, best->cpu[i]);
 	return cpu;
 }
 
@@ -383,7 +383,7 @@ static void sched_activate(struct sim_cpu *s, struct sim_task *t)
 void sched_fork(struct sim_task *t, int cpu)
 {
 	struct sim *sim = t->sim;
-	struct sim_cpu *s = cpu >= 0 ? &sim->cpus[cpu] : sched_select_new(t);
+	struct sim_cpu *s = cpu >= 0 ? sim_cpu(sim, (u32)cpu) : sched_select_new(t);
 	u64 now = sim->running ? world_self->clock : 0;
 
 	t->weight = sched_weight[clamp_t(int, t->task->nice, -20, 19) + 20];
@@ -416,7 +416,7 @@ bool sched_wake(struct sim_task *t)
 	if (t->on_cpu)
 		return true; /* it has not gone to sleep yet */
 	t->ready_at = world_self->clock;
-	prev = &sim->cpus[wt->cpu];
+	prev = sim_cpu(sim, wt->cpu);
 	s = sched_select(t);
 	if (s != prev)
 		sched_move(t, prev, s);
@@ -446,10 +446,10 @@ static struct sim_task *sched_movable(const struct sim_cpu *from, const struct s
 
 static struct sim_cpu *sched_longest_queue(struct sim *sim, const struct sim_socket *k)
 {
-	struct sim_cpu *longest = &sim->cpus[k->cpu[0]];
+	struct sim_cpu *longest = sim_cpu(sim, k->cpu[0]);
 
 	for (u32 i = 1; i < k->nr; i++) {
-		struct sim_cpu *s = &sim->cpus[k->cpu[i]];
+		struct sim_cpu *s = sim_cpu(sim, k->cpu[i]);
 
 		if (s->rq.nr > longest->rq.nr)
 			longest = s;
@@ -511,7 +511,7 @@ static void sched_push(struct sim_cpu *s)
 
 		if (bit == k->nr)
 			continue;
-		to = &sim->cpus[k->cpu[bit]];
+		to = sim_cpu(sim, k->cpu[bit]);
 		t = sched_steal(s, to, s->cpu.clock);
 		if (t) {
 			sched_enqueue(to, t);

@@ -108,14 +108,14 @@ static int sim_create_sockets(struct sim *sim)
 
 		if (!*d)
 			*d = ++sim->nr_sockets;
-		sim->cpus[i].socket = (u16)(*d - 1);
+		sim_cpu(sim, i)->socket = (u16)(*d - 1);
 	}
 	free(dense);
 	sim->socket = calloc(sim->nr_sockets, sizeof(*sim->socket));
 	if (!sim->socket)
 		return -ENOMEM;
 	for (u32 i = 0; i < hw->nr_cpus; i++)
-		sim->socket[sim->cpus[i].socket].nr += 1;
+		sim->socket[sim_cpu(sim, i)->socket].nr += 1;
 	for (u32 i = 0; i < sim->nr_sockets; i++) {
 		struct sim_socket *k = &sim->socket[i];
 
@@ -127,7 +127,7 @@ static int sim_create_sockets(struct sim *sim)
 		k->nr = 0;
 	}
 	for (u32 i = 0; i < hw->nr_cpus; i++) {
-		struct sim_socket *k = &sim->socket[sim->cpus[i].socket];
+		struct sim_socket *k = &sim->socket[sim_cpu(sim, i)->socket];
 
 		k->cpu[k->nr++] = (u16)i;
 	}
@@ -136,7 +136,7 @@ static int sim_create_sockets(struct sim *sim)
 
 		sort_stable(k->cpu, k->nr, sizeof(*k->cpu), sim_cmp_core, hw->cpu);
 		for (u32 n = 0; n < k->nr; n++)
-			sim->cpus[k->cpu[n]].in_socket = n;
+			sim_cpu(sim, k->cpu[n])->in_socket = n;
 	}
 	return 0;
 }
@@ -146,20 +146,20 @@ static void sim_create_ranks(struct sim *sim)
 {
 	u32 nr = sim->w.hw->nr_cpus;
 
-	for (u32 i = 0; i < nr; i++)
-		sim->by_rank[i] = &sim->cpus[i];
+	for (u32 i = 0; i < nr; i++) {
+		sim->cpus[i].rank = i;
+		sim->w.cpu[i] = &sim->cpus[i].cpu;
+	}
 	for (u32 i = nr; sim->explore && i > 1; i--) {
 		u64 r = rand_hash(sim->w.seed, SIM_STREAM_RANK, 0, i);
 
-		swap(sim->by_rank[i - 1], sim->by_rank[rand_reduce(r, i)]);
+		swap(sim->w.cpu[i - 1], sim->w.cpu[rand_reduce(r, i)]);
 	}
-	for (u32 i = 0; i < nr; i++)
-		sim->by_rank[i]->rank = i;
 }
 
 static void sim_create_cpu(struct sim *sim, u32 id)
 {
-	struct sim_cpu *s = &sim->cpus[id];
+	struct sim_cpu *s = sim_cpu(sim, id);
 	char name[24];
 
 	s->sim = sim;
@@ -197,26 +197,21 @@ static struct sim_cpu *sim_map_cpus(u32 nr)
 static int sim_create_cpus(struct sim *sim)
 {
 	u32 nr = sim->w.hw->nr_cpus;
-	int err;
 
 	sim->cpus = sim_map_cpus(nr);
-	sim->by_rank = calloc(nr, sizeof(*sim->by_rank));
 	sim->w.cpu = calloc(nr, sizeof(*sim->w.cpu));
 	sim->socket_of = calloc(nr, sizeof(*sim->socket_of));
 	sim->core_of = calloc(nr, sizeof(*sim->core_of));
 	sim->heap_words = aligned_alloc(64, ALIGN(heap_words(nr) * sizeof(u64), 64));
-	if (!sim->cpus || !sim->by_rank || !sim->w.cpu || !sim->socket_of || !sim->core_of ||
-	    !sim->heap_words)
+	if (!sim->cpus || !sim->w.cpu || !sim->socket_of || !sim->core_of || !sim->heap_words)
 		return -ENOMEM;
 	sim->w.socket_of = sim->socket_of;
 	sim->w.core_of = sim->core_of;
 	heap_init(&sim->heap, sim->heap_words, nr);
+	sim_create_ranks(sim);
 	for (u32 i = 0; i < nr; i++)
 		sim_create_cpu(sim, i);
-	err = sim_create_sockets(sim);
-	if (!err)
-		sim_create_ranks(sim);
-	return err;
+	return sim_create_sockets(sim);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -260,11 +255,12 @@ struct world *sim_create(const struct hw_machine *hw, const struct sim_options *
 
 	if (sim_check_hw(hw, err) || sim_check_cpus(hw, err))
 		return NULL;
-	sim = calloc(1, sizeof(*sim));
+	sim = aligned_alloc(_Alignof(struct sim), sizeof(*sim));
 	if (!sim) {
 		snprintf(err, SIM_ERROR_MAX, "the host has no memory for a machine");
 		return NULL;
 	}
+	memset(sim, 0, sizeof(*sim));
 	sim->w.ops = &sim_ops;
 	sim->w.hw = hw;
 	sim->w.ns_per_tick = 1000000000 / hw->hz;
@@ -309,7 +305,6 @@ void sim_destroy(struct world *w)
 	free(sim->core_of);
 	free(sim->socket_of);
 	free(sim->w.cpu);
-	free(sim->by_rank);
 	if (sim->cpus)
 		munmap(sim->cpus, w->hw->nr_cpus * sizeof(*sim->cpus));
 	ledger_destroy(&sim->w.ledger);
