@@ -12,8 +12,9 @@ static void task_main(void *arg)
 {
 	struct task *t = arg;
 
+	world_syscall_enter(); /* ret_from_fork: the world starts a user task in user mode */
 	world_use_as(&t->mm->as);
-	world_syscall_exit(); /* to user mode */
+	world_syscall_exit();
 	t->fn(t, t->arg);
 	do_exit(0);
 }

@@ -284,6 +284,8 @@ struct world_ops {
 	void (*frame_clear)(u64 pfn);
 	void (*frame_copy)(u64 to, u64 from);
 	void (*frame_free)(u64 pfn);
+	void (*contents_zero)(struct world_as *as, u64 start, u64 end, bool done);
+	void (*contents_fork)(struct world_as *parent, struct world_as *child);
 	int (*io_submit)(struct world_io *io);
 	bool (*disk_congested)(struct world *w, u32 disk, bool write);
 	void (*disk_discard)(struct world *w, u32 disk, u64 sector, u64 nr_sectors);
@@ -871,8 +873,9 @@ static inline bool waitqueue_active(const struct wait_queue_head *q)
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
 /*
- * Prepares @t (zeroed, embedded in the core's task) to run @fn(@arg); it runs after
- * world_task_start(), on @cpu or, if negative, where the world's scheduler puts it.
+ * Prepares @t (zeroed, embedded in the core's task) to run @fn(@arg), in user mode if its kind is
+ * WORLD_TASK_USER. It runs after world_task_start(), on @cpu or, if negative, where the world's
+ * scheduler puts it. A KTHREAD that is started on a CPU stays there, a KSWAPD on the CPU's node.
  * When @fn returns, or calls world_task_exit(), the task is dead: the world lets go of it before the
  * next task that was told of its end runs, and world_task_free() returns its stack.
  */
@@ -1008,6 +1011,25 @@ static inline void world_frame_free(u64 pfn)
 {
 	if (unlikely(world_self->w->check))
 		world_self->w->ops->frame_free(pfn);
+}
+
+/*
+ * What user code may see in [@start, @end) of @as, for --check. From now on each page of it reads as
+ * before or as zeros, until it is written again (MADV_FREE: that is all). With @done, pages that
+ * have not been written since they were first announced must read as zeros (munmap and
+ * MADV_DONTNEED: one call when they begin, one with @done when the pages are gone).
+ */
+static inline void world_contents_zero(struct world_as *as, u64 start, u64 end, bool done)
+{
+	if (unlikely(world_self->w->check))
+		world_self->w->ops->contents_zero(as, start, end, done);
+}
+
+/* @child begins with the contents of @parent; called when fork has copied its tables. */
+static inline void world_contents_fork(struct world_as *parent, struct world_as *child)
+{
+	if (unlikely(world_self->w->check))
+		world_self->w->ops->contents_fork(parent, child);
 }
 
 /*

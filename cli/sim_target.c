@@ -1,0 +1,634 @@
+/*
+ * Joins a simulated world to a machine, and scenario tasks to the machine's tasks.
+ *
+ * A task of the scenario is a user task of the machine whose user code is the scenario's Lua: the body
+ * runs in the task's fiber and comes back through the operations below, each of which is what the
+ * program would do: a system call, or an access to its memory. The Lua interpreter's own time is not
+ * charged; what a program computes between calls is what it says with compute().
+ */
+#include "cli/sim_target.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/knobs.h"
+#include "core/mm.h"
+#include "core/mm_types.h"
+#include "lib/random.h"
+#include "sim/sim.h"
+#include "world/world.h"
+
+/* Random streams of this file. */
+enum {
+	STREAM_START = 0x73740001,
+	STREAM_SPEED,
+	STREAM_LUA,
+};
+
+struct sim_task {
+	struct target_task t; /* first: a body is given this */
+	struct task *task;
+	struct sim_task *next;
+	u64 start_ns;
+	bool background;
+	bool waited; /* its parent has collected it */
+	bool ended;
+	char error[TARGET_ERROR_MAX];
+	int err;
+};
+
+struct sim_barrier {
+	struct wait_queue_head queue;
+	u32 size;
+	u32 arrived;
+	u32 generation;
+};
+
+struct sim_event {
+	struct wait_queue_head queue;
+	bool set;
+};
+
+struct sim_target {
+	const struct target_ops *ops; /* first: struct target is this */
+	const struct target_request *req;
+	struct world *world;
+	struct machine *machine;
+	struct sim_task *tasks; /* all, in order of creation */
+	struct sim_task **tasks_end;
+	struct sim_barrier barrier[TARGET_SYNC_MAX];
+	struct sim_event event[TARGET_SYNC_MAX];
+	s64 counter[TARGET_SYNC_MAX];
+	u32 nr_tasks;
+	u32 nr_foreground; /* still running */
+};
+
+static struct sim_target *to_sim(const struct target *t)
+{
+	return (struct sim_target *)t;
+}
+
+static struct sim_target *sim_of(const struct target_task *t)
+{
+	return to_sim(t->target);
+}
+
+static struct sim_task *sim_task_of(const struct target_task *t)
+{
+	return (struct sim_task *)t;
+}
+
+/* ---- building ------------------------------------------------------------------------------- */
+
+static int set_knobs(const struct target_request *req, struct knobs *k, char *err)
+{
+	int rc = knobs_preset(k, req->kernel);
+
+	if (rc) {
+		snprintf(err, TARGET_ERROR_MAX, "%s: no kernel preset named \"%s\"", req->scenario,
+		         req->kernel);
+		return rc;
+	}
+	for (u32 i = 0; i < req->nr_settings; i++) {
+		const struct target_setting *s = &req->setting[i];
+		char why[256];
+
+		if (strncmp(s->name, "host.", 5) == 0)
+			continue; /* only the host target has these */
+		rc = knob_set(k, s->name, s->value, why, sizeof(why));
+		if (rc) {
+			snprintf(err, TARGET_ERROR_MAX, "%s: %s", s->origin, why);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int sim_open(const struct target_request *req, struct target **out, char *err)
+{
+	struct sim_options opt = {
+		.seed = req->seed,
+		.check = req->check,
+		.tracing = req->trace,
+		.max_ns = req->max_ns,
+	};
+	struct sim_target *s;
+	struct knobs knobs;
+	int rc = set_knobs(req, &knobs, err);
+
+	if (rc)
+		return rc;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->ops = &sim_target_ops;
+	s->req = req;
+	s->tasks_end = &s->tasks;
+	s->world = sim_create(req->hw, &opt, err);
+	if (!s->world) {
+		rc = -EINVAL;
+		goto out_free;
+	}
+	s->machine = machine_create(s->world, &knobs, err, TARGET_ERROR_MAX);
+	if (!s->machine) {
+		rc = -EINVAL;
+		goto out_world;
+	}
+	for (u32 i = 0; req->swap_bytes && i < req->hw->nr_disks; i++) {
+		rc = do_swapon(s->machine, i, -1);
+		if (rc) {
+			snprintf(err, TARGET_ERROR_MAX, "disk \"%s\": swapon failed: %s",
+			         req->hw->disk[i].name, strerror(-rc));
+			goto out_machine;
+		}
+	}
+	for (u32 i = 0; i < req->nr_barriers; i++) {
+		init_waitqueue_head(&s->barrier[i].queue);
+		s->barrier[i].size = req->barrier_size[i];
+	}
+	for (u32 i = 0; i < req->nr_events; i++)
+		init_waitqueue_head(&s->event[i].queue);
+	*out = (struct target *)s;
+	return 0;
+
+out_machine:
+	machine_destroy(s->machine);
+out_world:
+	sim_destroy(s->world);
+out_free:
+	free(s);
+	return rc;
+}
+
+static void sim_close(struct target *t)
+{
+	struct sim_target *s = to_sim(t);
+	struct sim_task *next;
+
+	for (struct sim_task *st = s->tasks; st; st = next) {
+		next = st->next;
+		free(st);
+	}
+	machine_destroy(s->machine);
+	sim_destroy(s->world);
+	free(s);
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------- */
+
+static int sim_sleep_until(u64 when);
+
+/* The run is over when the foreground tasks are: the others are killed, as by a signal. */
+static void foreground_ended(struct sim_target *s)
+{
+	if (--s->nr_foreground)
+		return;
+	for (struct sim_task *st = s->tasks; st; st = st->next) {
+		if (!st->background || st->ended)
+			continue;
+		st->task->killed = true;
+		world_wake_signal(&st->task->w);
+	}
+}
+
+static void sim_task_main(struct task *task, void *arg)
+{
+	struct sim_task *st = arg;
+	struct sim_target *s = sim_of(&st->t);
+
+	(void)task;
+	if (!st->start_ns || sim_sleep_until(st->start_ns) == 0)
+		st->err = s->req->body(s->req->program, &st->t, st->error);
+	st->ended = true;
+	if (st->err && st->err != -EINTR)
+		sim_stop(s->world); /* a scenario's own error ends the run */
+	if (!st->background)
+		foreground_ended(s);
+}
+
+static struct sim_task *new_task(struct sim_target *s, const char *function, u32 index, u32 nr)
+{
+	struct sim_task *st = calloc(1, sizeof(*st));
+
+	if (!st)
+		panic("out of host memory for task %u", s->nr_tasks);
+	st->t.target = (struct target *)s;
+	st->t.function = function;
+	st->t.index = index;
+	st->t.nr = nr;
+	st->t.seed = rand_hash(s->req->seed, STREAM_LUA, s->nr_tasks, 0);
+	*s->tasks_end = st;
+	s->tasks_end = &st->next;
+	s->nr_tasks += 1;
+	return st;
+}
+
+/* A task's own speed: its user code takes (10000 + spread) / 10000 of the profile's costs. */
+static void set_speed(struct sim_target *s, struct sim_task *st, s32 speed_bp)
+{
+	u64 r;
+
+	if (!speed_bp)
+		return;
+	r = rand_hash(s->req->seed, STREAM_SPEED, st->t.index, 0) % (2 * (u64)speed_bp + 1);
+	sim_task_set_speed(&st->task->w, (u32)(SIM_NORMAL_SPEED + (s64)r - speed_bp));
+}
+
+static int start_group(struct sim_target *s, const struct target_group *g)
+{
+	for (u32 i = 0; i < g->nr; i++) {
+		struct sim_task *st = new_task(s, g->name, i, g->nr);
+
+		st->background = g->background;
+		st->start_ns = g->start_ns + i * g->stagger_ns;
+		if (g->jitter_ns)
+			st->start_ns += rand_hash(s->req->seed, STREAM_START, i, 0) % g->jitter_ns;
+		st->task = task_create(s->machine, g->name, NULL, sim_task_main, st);
+		if (!st->task)
+			return -ENOMEM;
+		st->task->oom_score_adj = g->oom_score_adj;
+		st->task->owner = st;
+		set_speed(s, st, g->speed_bp);
+		s->nr_foreground += !g->background;
+	}
+	return 0;
+}
+
+/* ---- running ------------------------------------------------------------------------------------ */
+
+static void add_counter(const char *name, u64 value, bool event, void *arg)
+{
+	struct target_result *res = arg;
+	struct target_counter *c;
+
+	(void)event;
+	if (res->nr_counters == TARGET_COUNTERS_MAX)
+		return;
+	c = &res->counter[res->nr_counters++];
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	c->value = (s64)value;
+	if (strcmp(name, "oom_kill") == 0)
+		res->nr_oom_kills = (u32)value;
+}
+
+static void collect(struct sim_target *s, struct target_result *res)
+{
+	res->elapsed_ns = sim_elapsed(s->world);
+	for (struct sim_task *st = s->tasks; st; st = st->next) {
+		u64 user;
+		u64 sys;
+
+		res->nr_tasks += 1;
+		if (st->err && st->err != -EINTR) {
+			res->nr_failed += 1;
+			if (!res->error[0])
+				snprintf(res->error, sizeof(res->error), "%s", st->error);
+		}
+		if (st->waited)
+			continue; /* its parent has its times */
+		task_times(st->task, &user, &sys);
+		res->user_ns += user;
+		res->sys_ns += sys;
+	}
+	machine_counters(s->machine, add_counter, res);
+}
+
+static int sim_target_run(struct target *t, struct target_result *res)
+{
+	struct sim_target *s = to_sim(t);
+	int rc;
+
+	memset(res, 0, sizeof(*res));
+	for (u32 i = 0; i < s->req->nr_groups; i++) {
+		rc = start_group(s, &s->req->group[i]);
+		if (rc) {
+			snprintf(res->error, sizeof(res->error),
+			         "the machine is too small for the tasks of group \"%s\"",
+			         s->req->group[i].name);
+			return rc;
+		}
+	}
+	for (struct sim_task *st = s->tasks; st; st = st->next)
+		task_start(st->task, -1);
+	rc = sim_run(s->world);
+	collect(s, res);
+	if (res->nr_failed)
+		return -ECANCELED;
+	if (rc == -ETIME)
+		snprintf(res->error, sizeof(res->error),
+		         "still running after %.3f simulated seconds",
+		         (double)res->elapsed_ns / 1e9);
+	else if (rc == -EDEADLK)
+		snprintf(res->error, sizeof(res->error), "deadlock: every task waits for another");
+	else if (s->req->check)
+		machine_audit(s->machine);
+	return rc;
+}
+
+static int write_one(struct sim_target *s, const char *dir, const char *name,
+                     void (*fn)(struct machine *m, FILE *f), char *err)
+{
+	char path[TARGET_ERROR_MAX - 64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	if (!f) {
+		int rc = -errno;
+
+		snprintf(err, TARGET_ERROR_MAX, "%s: %s", path, strerror(-rc));
+		return rc;
+	}
+	fn(s->machine, f);
+	fclose(f);
+	return 0;
+}
+
+static int sim_write_proc(struct target *t, const char *dir, char *err)
+{
+	struct sim_target *s = to_sim(t);
+	static const struct {
+		const char *name;
+		void (*fn)(struct machine *m, FILE *f);
+	} file[] = {
+		{"vmstat", proc_vmstat},
+		{"zoneinfo", proc_zoneinfo},
+		{"meminfo", proc_meminfo},
+		{"buddyinfo", proc_buddyinfo},
+		{"pagetypeinfo", proc_pagetypeinfo},
+	};
+
+	if (mkdir(dir, 0777) && errno != EEXIST) {
+		int rc = -errno;
+
+		snprintf(err, TARGET_ERROR_MAX, "%s: %s", dir, strerror(-rc));
+		return rc;
+	}
+	for (u32 i = 0; i < ARRAY_SIZE(file); i++) {
+		int rc = write_one(s, dir, file[i].name, file[i].fn, err);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* ---- operations of a task -------------------------------------------------------------------------- */
+
+static struct machine *machine_of(const struct target_task *t)
+{
+	return sim_of(t)->machine;
+}
+
+static int killed(void)
+{
+	return current_task()->killed ? -EINTR : 0;
+}
+
+static int op_mmap(struct target_task *t, u64 len, int prot, int flags, u64 *va)
+{
+	int p = (prot & TARGET_PROT_READ ? MM_PROT_READ : 0) |
+	        (prot & TARGET_PROT_WRITE ? MM_PROT_WRITE : 0);
+
+	return do_mmap(machine_of(t), len, p, flags & TARGET_MAP_NORESERVE ? MM_MAP_NORESERVE : 0,
+	               va);
+}
+
+static int op_munmap(struct target_task *t, u64 va, u64 len)
+{
+	return do_munmap(machine_of(t), va, len);
+}
+
+static int op_mprotect(struct target_task *t, u64 va, u64 len, int prot)
+{
+	int p = (prot & TARGET_PROT_READ ? MM_PROT_READ : 0) |
+	        (prot & TARGET_PROT_WRITE ? MM_PROT_WRITE : 0);
+
+	return do_mprotect(machine_of(t), va, len, p);
+}
+
+static int op_brk(struct target_task *t, s64 delta, u64 *end)
+{
+	u64 now;
+	int rc = do_brk(machine_of(t), 0, &now);
+
+	if (rc)
+		return rc;
+	return do_brk(machine_of(t), now + (u64)delta, end);
+}
+
+static int op_madvise(struct target_task *t, u64 va, u64 len, enum target_advice advice)
+{
+	static const enum mm_advice to_mm[] = {
+		[TARGET_MADV_NORMAL] = MM_MADV_NORMAL,
+		[TARGET_MADV_DONTNEED] = MM_MADV_DONTNEED,
+		[TARGET_MADV_FREE] = MM_MADV_FREE,
+		[TARGET_MADV_WILLNEED] = MM_MADV_WILLNEED,
+	};
+
+	return do_madvise(machine_of(t), va, len, to_mm[advice]);
+}
+
+static int op_access(struct target_task *t, u64 va, u64 len, enum target_access kind, u64 seed)
+{
+	static const enum world_access to_world[] = {
+		[TARGET_READ] = WORLD_READ,
+		[TARGET_TOUCH] = WORLD_WRITE,
+		[TARGET_FILL] = WORLD_FILL,
+		[TARGET_SCAN] = WORLD_SCAN,
+	};
+
+	return mm_access(machine_of(t), va, len, to_world[kind], seed);
+}
+
+static int op_spawn(struct target_task *t, bool thread, const char *function, const s64 arg[4],
+                    u32 *child)
+{
+	struct sim_target *s = sim_of(t);
+	struct sim_task *st = new_task(s, function, 0, 1);
+	int rc = 0;
+
+	memcpy(st->t.arg, arg, sizeof(st->t.arg));
+	if (thread)
+		st->task = task_create(s->machine, function, current_task(), sim_task_main, st);
+	else
+		rc = do_fork(s->machine, function, sim_task_main, st, &st->task);
+	if (!st->task) {
+		st->ended = true;
+		st->waited = true;
+		return rc ? rc : -ENOMEM;
+	}
+	st->task->owner = st;
+	st->background = sim_task_of(t)->background;
+	s->nr_foreground += !st->background;
+	task_start(st->task, -1);
+	*child = s->nr_tasks - 1;
+	return 0;
+}
+
+static struct sim_task *nth_task(struct sim_target *s, u32 n)
+{
+	struct sim_task *st = s->tasks;
+
+	while (st && n--)
+		st = st->next;
+	return st;
+}
+
+static int op_wait(struct target_task *t, u32 child)
+{
+	struct sim_task *st = nth_task(sim_of(t), child);
+	int rc;
+
+	if (!st || st->waited)
+		return -ECHILD;
+	rc = do_wait(st->task);
+	if (!rc)
+		st->waited = true;
+	return rc;
+}
+
+/* nanosleep(): high-resolution, ended by a fatal signal. */
+static int sim_sleep_until(u64 when)
+{
+	world_syscall_enter();
+	while (world_now() < when && !current_task()->killed) {
+		world_current()->state = WORLD_TASK_INTERRUPTIBLE;
+		schedule_timeout(when - world_now());
+	}
+	world_syscall_exit();
+	return killed();
+}
+
+static int op_sleep(struct target_task *t, u64 ns)
+{
+	(void)t;
+	return sim_sleep_until(world_now() + ns);
+}
+
+static int op_compute(struct target_task *t, u64 ns)
+{
+	(void)t;
+	world_user_compute(ns);
+	return killed();
+}
+
+/* Sleeps on @q until *@flag differs from @old, or the task is killed. In the kernel. */
+static void wait_change(struct wait_queue_head *q, const u32 *flag, u32 old)
+{
+	struct wait_queue_entry e;
+
+	for (;;) {
+		prepare_to_wait(q, &e, 0, false, WORLD_TASK_INTERRUPTIBLE);
+		if (READ_ONCE(*flag) != old || current_task()->killed)
+			break;
+		schedule_timeout(WORLD_FOREVER);
+		finish_wait(&e);
+	}
+	finish_wait(&e);
+}
+
+static int op_barrier(struct target_task *t, u32 barrier)
+{
+	struct sim_barrier *b = &sim_of(t)->barrier[barrier];
+	u32 generation;
+
+	world_syscall_enter();
+	world_order();
+	generation = b->generation;
+	if (++b->arrived == b->size) {
+		b->arrived = 0;
+		b->generation += 1;
+		wake_up_all(&b->queue);
+	} else {
+		wait_change(&b->queue, &b->generation, generation);
+	}
+	world_syscall_exit();
+	return killed();
+}
+
+static int op_event_set(struct target_task *t, u32 event)
+{
+	struct sim_event *e = &sim_of(t)->event[event];
+
+	world_syscall_enter();
+	WRITE_ONCE(e->set, true);
+	wake_up_all(&e->queue);
+	world_syscall_exit();
+	return killed();
+}
+
+static int op_event_wait(struct target_task *t, u32 event)
+{
+	struct sim_event *e = &sim_of(t)->event[event];
+	struct wait_queue_entry w;
+
+	world_syscall_enter();
+	for (;;) {
+		prepare_to_wait(&e->queue, &w, 0, false, WORLD_TASK_INTERRUPTIBLE);
+		if (READ_ONCE(e->set) || current_task()->killed)
+			break;
+		schedule_timeout(WORLD_FOREVER);
+		finish_wait(&w);
+	}
+	finish_wait(&w);
+	world_syscall_exit();
+	return killed();
+}
+
+static int op_counter_add(struct target_task *t, u32 counter, s64 delta, s64 *value)
+{
+	s64 *c = &sim_of(t)->counter[counter];
+
+	world_order(); /* an atomic of user code */
+	charge(COST_ATOMIC);
+	*value = *c += delta;
+	return killed();
+}
+
+static u64 op_now(struct target_task *t)
+{
+	(void)t;
+	return world_now();
+}
+
+const struct target_ops sim_target_ops = {
+	.name = "sim",
+	.open = sim_open,
+	.run = sim_target_run,
+	.write_proc = sim_write_proc,
+	.close = sim_close,
+	.mmap = op_mmap,
+	.munmap = op_munmap,
+	.mprotect = op_mprotect,
+	.brk = op_brk,
+	.madvise = op_madvise,
+	.access = op_access,
+	.spawn = op_spawn,
+	.wait = op_wait,
+	.sleep = op_sleep,
+	.compute = op_compute,
+	.barrier = op_barrier,
+	.event_set = op_event_set,
+	.event_wait = op_event_wait,
+	.counter_add = op_counter_add,
+	.now = op_now,
+};
+
+struct world *sim_target_world(const struct target *t)
+{
+	return to_sim(t)->world;
+}
+
+const struct ledger *sim_target_ledger(const struct target *t)
+{
+	return &to_sim(t)->world->ledger;
+}
+
+struct machine *sim_target_machine(const struct target *t)
+{
+	return to_sim(t)->machine;
+}
