@@ -106,6 +106,8 @@ struct sim_task {
 	bool counted;    /* in nr_user */
 	enum world_stack stack_kind;
 	u32 speed_bp;
+	u32 nr_batch; /* requests that it may take beyond a disk's limit */
+	u64 batch_since;
 	u64 nr_accesses; /* for the jitter's stream */
 	struct sim_event timeout;
 	const struct rw_semaphore *sem; /* that it waits for; for reports */
@@ -359,14 +361,23 @@ void sim_tlb_flush_mask(const u64 *cpumask);
 int sim_tags_create(struct sim *sim);
 void sim_tags_destroy(struct sim *sim);
 
-/* User code has accessed the page at @va of @as, in frame @pfn. */
+/* User code has accessed the page at @va of @as, which @pte maps. */
 void sim_tag_access(struct sim *sim, struct world_as *as, u64 va, pte_t pte,
                     enum world_access kind);
+
 /* No task uses @as any more. */
 void sim_tag_forget(struct sim *sim, struct world_as *as);
+
+/* What is written is what the frames hold when @io is submitted; it has ended with @err. */
+void sim_tag_io_submit(struct sim *sim, struct world_io *io);
+void sim_tag_io_end(struct sim *sim, struct world_io *io, int err);
+void sim_tag_disk_discard(struct sim *sim, u32 disk, u64 sector, u64 nr_sectors);
+
 void sim_frame_clear(u64 pfn);
 void sim_frame_copy(u64 to, u64 from);
 void sim_frame_free(u64 pfn);
+void sim_contents_zero(struct world_as *as, u64 start, u64 end, bool done);
+void sim_contents_fork(struct world_as *parent, struct world_as *child);
 
 /* ---- disk.c -------------------------------------------------------------------------------- */
 

@@ -41,6 +41,8 @@ static const struct world_ops sim_ops = {
 	.frame_clear = sim_frame_clear,
 	.frame_copy = sim_frame_copy,
 	.frame_free = sim_frame_free,
+	.contents_zero = sim_contents_zero,
+	.contents_fork = sim_contents_fork,
 	.io_submit = sim_io_submit,
 	.disk_congested = sim_disk_congested,
 	.disk_discard = sim_disk_discard,
@@ -68,6 +70,28 @@ static int sim_check_hw(const struct hw_machine *hw, char *err)
 	else
 		return 0;
 	return -EINVAL;
+}
+
+static int sim_check_disks(const struct hw_machine *hw, char *err)
+{
+	for (u32 i = 0; i < hw->nr_disks; i++) {
+		const struct hw_disk *d = &hw->disk[i];
+		const char *wrong = NULL;
+
+		if (d->size_bytes < PAGE_SIZE)
+			wrong = "is smaller than a page";
+		else if (d->kind == HW_DISK_RAM)
+			continue;
+		else if (d->nr_requests < 4)
+			wrong = "needs a queue of at least 4 requests";
+		else if (d->seek_ns_max < d->seek_ns_min)
+			wrong = "seeks faster over all of it than to the next track";
+		if (!wrong)
+			continue;
+		snprintf(err, SIM_ERROR_MAX, "disk %u (%s) %s", i, d->name, wrong);
+		return -EINVAL;
+	}
+	return 0;
 }
 
 static int sim_check_cpus(const struct hw_machine *hw, char *err)
@@ -253,7 +277,7 @@ struct world *sim_create(const struct hw_machine *hw, const struct sim_options *
 {
 	struct sim *sim;
 
-	if (sim_check_hw(hw, err) || sim_check_cpus(hw, err))
+	if (sim_check_hw(hw, err) || sim_check_cpus(hw, err) || sim_check_disks(hw, err))
 		return NULL;
 	sim = aligned_alloc(_Alignof(struct sim), sizeof(*sim));
 	if (!sim) {

@@ -71,6 +71,26 @@ void sim_task_set_background(struct world_task *t);
 /* Bytes of the stack of @t that have ever been used. */
 u64 sim_task_stack_used(const struct world_task *t);
 
+/* ---- disks ------------------------------------------------------------------------------------- */
+
+/* Arrays are indexed by direction: 0 reads, 1 writes. */
+struct sim_disk_stats {
+	u64 nr_requests[2];
+	u64 nr_merges[2]; /* world_ios that joined a queued request */
+	u64 nr_pages[2];
+	u64 nr_ended;
+	u64 nr_errors;
+	u64 nr_discarded_sectors;
+	u64 nr_slept[2];     /* submitters that waited for a request */
+	u64 nr_congested[2]; /* times the direction became congested */
+	u32 nr_used_max[2];
+	u64 busy_ns;            /* something was being served */
+	u64 depth_ns;           /* requests in use, integrated over time */
+	struct hist latency[2]; /* from joining the queue to being served, ns */
+};
+
+const struct sim_disk_stats *sim_disk_stats(const struct world *w, u32 disk);
+
 /* ---- trace events, kept if options.tracing ----------------------------------------------------- */
 
 struct sim_trace_event {

@@ -1,37 +1,363 @@
-/* Stub. */
+/*
+ * Contents: what a page holds, without the 4,096 bytes.
+ *
+ * Each user write gets a number of its own, and the number is the frame's tag. Clearing, copying,
+ * swapping out and in carry tags as they would carry bytes. Beside it stands what the program
+ * expects: per address space and page, the tag it wrote last. A read compares the two, so that a
+ * page that is lost, stale, swapped for another or not cleared is found at the first look.
+ *
+ * A page can be announced as "may read as zeros" (MADV_FREE): then both are allowed, until it is
+ * seen as zeros or written. Writing one word gives a new tag as writing the page does, but a word
+ * must not be written to a frame that holds garbage. Mappings that several processes share are not
+ * modelled yet.
+ */
 #include "sim/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define TAG_GARBAGE 0UL /* a frame or block that nobody has written */
+#define TAG_ZERO 1UL
+#define TAG_FIRST_WRITE 2UL
+
+/* What a program expects of a page: a tag (TAG_GARBAGE: never touched, reads as zeros) and flags. */
+#define EXPECT_MAYBE_ZERO (1UL << 63)
+
+/* The expectations for 512 pages. */
+struct tag_chunk {
+	u64 index; /* page / PTRS_PER_TABLE */
+	struct tag_chunk *next;
+	u64 expect[PTRS_PER_TABLE];
+};
+
+#define TAG_BUCKETS 1024
+
+struct tag_space {
+	struct world_as *as;
+	struct tag_space *next;
+	struct tag_chunk *bucket[TAG_BUCKETS];
+};
+
+struct sim_tags {
+	u64 *frame; /* [nr_frames] */
+	u64 nr_frames;
+	u64 *block[HW_MAX_DISKS]; /* per 8 sectors */
+	u64 nr_blocks[HW_MAX_DISKS];
+	u64 nr_writes;
+	struct tag_space *spaces; /* the one used last first */
+};
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+/* Words that cost nothing until they are touched. */
+static u64 *tag_map(u64 nr)
+{
+	void *p = mmap(NULL, max(nr, 1UL) * sizeof(u64), PROT_READ | PROT_WRITE,
+	               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
 int sim_tags_create(struct sim *sim)
 {
-	(void)sim;
+	const struct hw_machine *hw = sim->w.hw;
+	struct sim_tags *t = calloc(1, sizeof(*t));
+
+	sim->tags = t;
+	if (!t)
+		return -ENOMEM;
+	for (u32 i = 0; i < hw->nr_ranges; i++)
+		t->nr_frames = max(t->nr_frames, hw->range[i].start_pfn + hw->range[i].nr_pages);
+	t->frame = tag_map(t->nr_frames);
+	if (!t->frame)
+		return -ENOMEM;
+	for (u32 i = 0; i < hw->nr_disks; i++) {
+		t->nr_blocks[i] = hw->disk[i].size_bytes / PAGE_SIZE;
+		t->block[i] = tag_map(t->nr_blocks[i]);
+		if (!t->block[i])
+			return -ENOMEM;
+	}
+	t->nr_writes = TAG_FIRST_WRITE - 1;
 	return 0;
 }
+
+static void tag_space_free(struct tag_space *space)
+{
+	for (u32 i = 0; i < TAG_BUCKETS; i++) {
+		while (space->bucket[i]) {
+			struct tag_chunk *chunk = space->bucket[i];
+
+			space->bucket[i] = chunk->next;
+			free(chunk);
+		}
+	}
+	free(space);
+}
+
 void sim_tags_destroy(struct sim *sim)
 {
-	(void)sim;
+	struct sim_tags *t = sim->tags;
+
+	if (!t)
+		return;
+	while (t->spaces) {
+		struct tag_space *space = t->spaces;
+
+		t->spaces = space->next;
+		tag_space_free(space);
+	}
+	if (t->frame)
+		munmap(t->frame, max(t->nr_frames, 1UL) * sizeof(u64));
+	for (u32 i = 0; i < HW_MAX_DISKS; i++)
+		if (t->block[i])
+			munmap(t->block[i], max(t->nr_blocks[i], 1UL) * sizeof(u64));
+	free(t);
+	sim->tags = NULL;
 }
-void sim_tag_access(struct sim *sim, struct world_as *as, u64 va, pte_t pte, enum world_access kind)
+
+/* ---- frames --------------------------------------------------------------------------------- */
+
+static u64 *tag_frame(struct sim_tags *t, u64 pfn)
 {
-	(void)sim;
-	(void)as;
-	(void)va;
-	(void)pte;
-	(void)kind;
+	if (pfn >= t->nr_frames)
+		panic("frame 0x%lx does not exist", pfn);
+	return &t->frame[pfn];
 }
-void sim_tag_forget(struct sim *sim, struct world_as *as)
+
+static struct sim_tags *tags_self(void)
 {
-	(void)sim;
-	(void)as;
+	return sim_of(world_self->w)->tags;
 }
+
 void sim_frame_clear(u64 pfn)
 {
-	(void)pfn;
+	*tag_frame(tags_self(), pfn) = TAG_ZERO;
 }
+
 void sim_frame_copy(u64 to, u64 from)
 {
-	(void)to;
-	(void)from;
+	u64 tag = *tag_frame(tags_self(), from);
+
+	if (tag == TAG_GARBAGE)
+		panic("frame 0x%lx is copied from 0x%lx, which holds garbage", to, from);
+	*tag_frame(tags_self(), to) = tag;
 }
+
 void sim_frame_free(u64 pfn)
 {
-	(void)pfn;
+	*tag_frame(tags_self(), pfn) = TAG_GARBAGE;
+}
+
+/* ---- expectations --------------------------------------------------------------------------- */
+
+static struct tag_space *tag_find_space(struct sim_tags *t, struct world_as *as)
+{
+	struct tag_space **link = &t->spaces;
+	struct tag_space *space;
+
+	while (*link && (*link)->as != as)
+		link = &(*link)->next;
+	space = *link;
+	if (!space) {
+		space = calloc(1, sizeof(*space));
+		if (!space)
+			panic("the host has no memory for --check");
+		space->as = as;
+	} else {
+		*link = space->next;
+	}
+	space->next = t->spaces;
+	t->spaces = space;
+	return space;
+}
+
+void sim_tag_forget(struct sim *sim, struct world_as *as)
+{
+	struct sim_tags *t = sim->tags;
+	struct tag_space *space = tag_find_space(t, as);
+
+	t->spaces = space->next;
+	tag_space_free(space);
+}
+
+static struct tag_chunk *tag_find_chunk(struct tag_space *space, u64 index)
+{
+	struct tag_chunk *chunk = space->bucket[index % TAG_BUCKETS];
+
+	while (chunk && chunk->index != index)
+		chunk = chunk->next;
+	return chunk;
+}
+
+static struct tag_chunk *tag_add_chunk(struct tag_space *space, u64 index)
+{
+	struct tag_chunk *chunk = calloc(1, sizeof(*chunk));
+
+	if (!chunk)
+		panic("the host has no memory for --check");
+	chunk->index = index;
+	chunk->next = space->bucket[index % TAG_BUCKETS];
+	space->bucket[index % TAG_BUCKETS] = chunk;
+	return chunk;
+}
+
+static u64 *tag_expect(struct tag_space *space, u64 page)
+{
+	u64 index = page / PTRS_PER_TABLE;
+	struct tag_chunk *chunk = tag_find_chunk(space, index);
+
+	if (!chunk)
+		chunk = tag_add_chunk(space, index);
+	return &chunk->expect[page % PTRS_PER_TABLE];
+}
+
+void sim_contents_zero(struct world_as *as, u64 start, u64 end, bool done)
+{
+	struct tag_space *space = tag_find_space(tags_self(), as);
+	struct tag_chunk *chunk = NULL;
+
+	for (u64 page = start >> PAGE_SHIFT; page < DIV_ROUND_UP(end, PAGE_SIZE); page++) {
+		u64 *expect;
+
+		if (!chunk || chunk->index != page / PTRS_PER_TABLE)
+			chunk = tag_find_chunk(space, page / PTRS_PER_TABLE);
+		if (!chunk) { /* never touched: zeros anyway */
+			page |= PTRS_PER_TABLE - 1;
+			continue;
+		}
+		expect = &chunk->expect[page % PTRS_PER_TABLE];
+		if (!done && *expect != TAG_GARBAGE)
+			*expect |= EXPECT_MAYBE_ZERO;
+		else if (*expect & EXPECT_MAYBE_ZERO)
+			*expect = TAG_ZERO;
+	}
+}
+
+void sim_contents_fork(struct world_as *parent, struct world_as *child)
+{
+	struct sim_tags *t = tags_self();
+	struct tag_space *from = tag_find_space(t, parent);
+	struct tag_space *to = tag_find_space(t, child);
+
+	for (u32 i = 0; i < TAG_BUCKETS; i++) {
+		for (struct tag_chunk *c = from->bucket[i]; c; c = c->next) {
+			struct tag_chunk *copy = tag_add_chunk(to, c->index);
+
+			for (u32 k = 0; k < PTRS_PER_TABLE; k++)
+				copy->expect[k] = c->expect[k];
+		}
+	}
+}
+
+/* ---- user accesses -------------------------------------------------------------------------- */
+
+static const char *tag_text(char *buf, size_t size, u64 tag)
+{
+	if (tag == TAG_GARBAGE)
+		return "garbage";
+	if (tag == TAG_ZERO)
+		return "zeros";
+	snprintf(buf, size, "write %lu", tag);
+	return buf;
+}
+
+static __cold void tag_violation(const struct world_as *as, u64 va, u64 pfn, u64 tag, u64 expect)
+{
+	char have[32];
+	char want[32];
+
+	panic("page 0x%lx (as %u) reads as %s from frame 0x%lx; the program last wrote %s%s", va,
+	      as->root, tag_text(have, sizeof(have), tag), pfn,
+	      tag_text(want, sizeof(want), expect & ~EXPECT_MAYBE_ZERO),
+	      expect & EXPECT_MAYBE_ZERO ? ", or it may be zeros" : "");
+}
+
+void sim_tag_access(struct sim *sim, struct world_as *as, u64 va, pte_t pte, enum world_access kind)
+{
+	struct sim_tags *t = sim->tags;
+	u64 page = va >> PAGE_SHIFT;
+	u64 pfn = pte_pfn(pte) + (pte.v & PTE_HUGE ? page % PTRS_PER_TABLE : 0);
+	u64 *frame = tag_frame(t, pfn);
+	u64 *expect = tag_expect(tag_find_space(t, as), page);
+	u64 want = *expect & ~EXPECT_MAYBE_ZERO;
+	u64 have = pte_special(pte) ? TAG_ZERO : *frame;
+
+	if (want == TAG_GARBAGE)
+		want = TAG_ZERO;
+	if (kind != WORLD_FILL) {
+		/* It reads a word, or leaves all but one as they are. */
+		if (have == TAG_ZERO && *expect & EXPECT_MAYBE_ZERO)
+			*expect = want = TAG_ZERO;
+		if (have != want)
+			tag_violation(as, va, pfn, have, *expect ? *expect : TAG_ZERO);
+	}
+	if (world_access_writes(kind)) {
+		if (pte_special(pte))
+			panic("page 0x%lx writes to the zero page", va);
+		*frame = *expect = ++t->nr_writes;
+	}
+}
+
+/* ---- disks ---------------------------------------------------------------------------------- */
+
+static u64 *tag_block(struct sim_tags *t, const struct world_io *io, u32 i)
+{
+	u64 block = io->sector / 8 + i;
+
+	if (block >= t->nr_blocks[io->disk])
+		panic("sector %lu is beyond the end of disk %u", io->sector + 8 * i, io->disk);
+	return &t->block[io->disk][block];
+}
+
+/* Takes the tags now: the core must not lose what is written to the page later. */
+void sim_tag_io_submit(struct sim *sim, struct world_io *io)
+{
+	struct sim_tags *t = sim->tags;
+	u64 *taken;
+
+	io->engine[0] = 0;
+	if (!io->write)
+		return;
+	taken = malloc(io->nr_pages * sizeof(*taken));
+	if (!taken)
+		panic("the host has no memory for --check");
+	for (u32 i = 0; i < io->nr_pages; i++) {
+		taken[i] = *tag_frame(t, io->pfn[i]);
+		if (taken[i] == TAG_GARBAGE)
+			panic("frame 0x%lx, which holds garbage, is written to disk %u", io->pfn[i],
+			      io->disk);
+	}
+	io->engine[0] = (u64)(uintptr_t)taken;
+}
+
+void sim_tag_io_end(struct sim *sim, struct world_io *io, int err)
+{
+	struct sim_tags *t = sim->tags;
+	u64 *taken = (u64 *)(uintptr_t)io->engine[0];
+
+	for (u32 i = 0; i < io->nr_pages; i++) {
+		u64 *frame = tag_frame(t, io->pfn[i]);
+		u64 *block = tag_block(t, io, i);
+
+		if (io->write && *frame == TAG_GARBAGE)
+			panic("frame 0x%lx has been freed while it was written to disk %u",
+			      io->pfn[i], io->disk);
+		if (err)
+			continue;
+		if (io->write)
+			*block = taken[i];
+		else
+			*frame = *block;
+	}
+	free(taken);
+	io->engine[0] = 0;
+}
+
+void sim_tag_disk_discard(struct sim *sim, u32 disk, u64 sector, u64 nr_sectors)
+{
+	struct sim_tags *t = sim->tags;
+
+	for (u64 b = DIV_ROUND_UP(sector, 8); b < (sector + nr_sectors) / 8; b++)
+		t->block[disk][b] = TAG_GARBAGE;
 }

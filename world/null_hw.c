@@ -187,6 +187,18 @@ static void null_frame_free(u64 pfn)
 	null_self()->stats.nr_freed += 1;
 }
 
+static void null_contents_zero(struct world_as *as, u64 start, u64 end, bool done)
+{
+	(void)as;
+	(void)done;
+	VM_BUG_ON(start > end);
+}
+
+static void null_contents_fork(struct world_as *parent, struct world_as *child)
+{
+	VM_BUG_ON(parent == child);
+}
+
 static void null_io_done(struct world_io *io)
 {
 	struct null_world *nw = null_self();
@@ -308,6 +320,8 @@ static const struct world_ops null_ops = {
 	.frame_clear = null_frame_clear,
 	.frame_copy = null_frame_copy,
 	.frame_free = null_frame_free,
+	.contents_zero = null_contents_zero,
+	.contents_fork = null_contents_fork,
 	.io_submit = null_io_submit,
 	.disk_congested = null_disk_congested,
 	.disk_discard = null_disk_discard,
