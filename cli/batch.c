@@ -224,6 +224,16 @@ static bool job_ended(void *arg, u32 job, const struct job_outcome *o)
 	return status == CLI_FAILED;
 }
 
+/* The first line of what the scenario says about itself. */
+static char *title_of(const struct scenario *s)
+{
+	const char *about = s->about ? s->about + strspn(s->about, " \t\n") : s->name;
+	char *title = report_strdup(about);
+
+	title[strcspn(title, "\n")] = '\0';
+	return title;
+}
+
 static void prepare(const struct batch *b, struct results *out)
 {
 	const struct scenario *s = b->cell[0].s;
@@ -231,7 +241,7 @@ static void prepare(const struct batch *b, struct results *out)
 
 	*out = (struct results){.nr_seeds = b->nr_seeds, .nr_columns = b->nr_cells};
 	out->scenario = report_strdup(b->path);
-	out->title = report_strdup(s->name ? s->name : "");
+	out->title = title_of(s);
 	out->seed = report_alloc(b->nr_seeds, sizeof(*out->seed));
 	for (u32 i = 0; i < b->nr_seeds; i++)
 		out->seed[i] = b->seed + i;

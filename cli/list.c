@@ -1,45 +1,60 @@
 /*
  * quire list: what there is to choose from.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
+#include "cli/batch.h"
 #include "cli/cli.h"
 #include "core/knobs.h"
 #include "core/vmstat.h"
+#include "load/profile.h"
+#include "load/scenario.h"
 #include "world/cost.h"
 
-/* The first line of a file's opening comment, "-- text", for lists of files. */
-static void first_comment(const char *path, char *buf, size_t n)
+/* ---- files ------------------------------------------------------------------------------------ */
+
+/* The first line of @about, or what is wrong with the file. */
+static void print_about(const char *name, const char *about)
 {
-	FILE *f = fopen(path, "r");
-	char line[512];
-
-	buf[0] = '\0';
-	if (!f)
-		return;
-	if (fgets(line, sizeof(line), f) && strncmp(line, "--", 2) == 0) {
-		const char *text = line + strspn(line, "-[= ");
-
-		line[strcspn(line, "\n")] = '\0';
-		snprintf(buf, n, "%s", text);
-	}
-	fclose(f);
+	about = about ? about + strspn(about, " \t\n") : "";
+	printf("%-16s %.*s\n", name, (int)strcspn(about, "\n"), about);
 }
 
-static void print_file(const char *name, const char *path, void *arg)
+static void print_scenario(const char *name, const char *path, void *arg)
 {
-	char text[256];
+	const struct scenario_options opt = {.names = &cli_load_names,
+	                                     .machine_dirs = cli_machine_dirs()};
+	char err[TARGET_ERROR_MAX] = "";
+	struct scenario *s;
 
 	(void)arg;
-	first_comment(path, text, sizeof(text));
-	printf("%-20s %s\n", name, text);
+	if (scenario_load(path, &opt, &s, err)) {
+		print_about(name, err);
+		return;
+	}
+	print_about(name, s->about);
+	scenario_free(s);
 }
 
-static int list_files(const char *subdir)
+static void print_machine(const char *name, const char *path, void *arg)
 {
-	int n = data_each(subdir, print_file, NULL);
+	char err[TARGET_ERROR_MAX] = "";
+	struct profile *p;
+
+	(void)arg;
+	if (profile_load(path, true, cli_machine_dirs(), &p, err)) {
+		print_about(name, err);
+		return;
+	}
+	print_about(name, p->about);
+	profile_free(p);
+}
+
+static int list_files(const char *subdir,
+                      void (*print)(const char *name, const char *path, void *arg))
+{
+	int n = data_each(subdir, print, NULL);
 
 	if (n > 0)
 		return CLI_OK;
@@ -55,13 +70,13 @@ static int list_files(const char *subdir)
 static int list_scenarios(const char *only)
 {
 	(void)only;
-	return list_files("scenarios");
+	return list_files("scenarios", print_scenario);
 }
 
 static int list_machines(const char *only)
 {
 	(void)only;
-	return list_files("machines");
+	return list_files("machines", print_machine);
 }
 
 /* ---- knobs ------------------------------------------------------------------------------------ */
@@ -116,30 +131,40 @@ static int list_knobs(const char *only)
 /* ---- costs ------------------------------------------------------------------------------------ */
 
 static const struct {
-	const char *name;
 	u32 ns;
 	const char *source;
 	const char *doc;
 } costs[NR_WORLD_COSTS] = {
-#define X(name, ns, source, doc) {#name, ns, source, doc},
+#define X(name, ns, source, doc) {ns, source, doc},
 	WORLD_COSTS(X)
 #undef X
 };
 
-static int list_costs(const char *only)
+/* The profile's value and source, where @p has one, else the default's. */
+static void print_cost(const struct profile *p, u32 i)
 {
-	(void)only;
-	printf("%-18s %5s  %s\n", "cost", "ns", "of what; source of the default");
-	for (u32 i = 0; i < NR_WORLD_COSTS; i++) {
-		char name[32];
-		size_t n = 0;
+	char name[COST_NAME_MAX];
 
-		for (; costs[i].name[n] && n < sizeof(name) - 1; n++)
-			name[n] = (char)tolower((unsigned char)costs[i].name[n]);
-		name[n] = '\0';
-		printf("%-18s %5u  %s\n%25s  %s\n", name, costs[i].ns, costs[i].doc, "",
-		       costs[i].source);
+	printf("%-18s %6u  %s\n", cost_name(name, i), p ? p->cost_ns[i] : costs[i].ns,
+	       costs[i].doc);
+	printf("%27s%s\n", "", p && p->cost_source[i] ? p->cost_source[i] : costs[i].source);
+}
+
+static int list_costs(const char *machine)
+{
+	char err[TARGET_ERROR_MAX] = "";
+	struct profile *p = NULL;
+
+	if (machine &&
+	    profile_load(machine, strchr(machine, '/') != NULL, cli_machine_dirs(), &p, err)) {
+		cli_error("%s", err);
+		return CLI_USAGE;
 	}
+	printf("%-18s %6s  %s\n", machine ? machine : "default", "ns", "what it is; source");
+	for (u32 i = 0; i < NR_WORLD_COSTS; i++)
+		print_cost(p, i);
+	if (p)
+		profile_free(p);
 	return CLI_OK;
 }
 
@@ -186,7 +211,8 @@ static void print_help(FILE *f)
 	fprintf(f, "\n"
 	           "examples:\n"
 	           "  quire list scenarios\n"
-	           "  quire list knobs madvise.      only those that begin so\n");
+	           "  quire list knobs madvise.       only those that begin so\n"
+	           "  quire list costs minchan-2015   with the values of that machine\n");
 }
 
 int verb_list(int argc, char **argv)
@@ -206,7 +232,8 @@ int verb_list(int argc, char **argv)
 			print_help(stdout);
 			return CLI_OK;
 		}
-		if (nr_words == 2 || (nr_words == 1 && strcmp(word[0], "knobs") != 0)) {
+		if (nr_words == 2 || (nr_words == 1 && strcmp(word[0], "knobs") != 0 &&
+		                      strcmp(word[0], "costs") != 0)) {
 			cli_error("quire list does not know what to do with \"%s\"", o.value);
 			return CLI_USAGE;
 		}

@@ -73,11 +73,10 @@ char *format_change(char *buf, double ratio)
 
 char *format_comparison(char *buf, const struct comparison *c)
 {
-	if (c->base == 0 || c->value == 0)
-		snprintf(buf, FORMAT_MAX, "%s",
-		         c->base == c->value ? "0"
-		         : c->base == 0      ? "new"
-		                             : "gone");
+	if (c->base == c->value)
+		snprintf(buf, FORMAT_MAX, "=");
+	else if (c->base == 0 || c->value == 0)
+		snprintf(buf, FORMAT_MAX, "%s", c->base == 0 ? "new" : "gone");
 	else if (c->judged && !c->significant)
 		snprintf(buf, FORMAT_MAX, "~");
 	else

@@ -37,13 +37,40 @@ static bool first_of_metric(const struct experiment *e, u32 i)
 	return true;
 }
 
+/* Text in lines of at most @width characters, the first after @first, the others after spaces. */
+static void print_wrapped(FILE *f, const char *first, const char *text, size_t width)
+{
+	size_t indent = strlen(first);
+	size_t at = indent;
+
+	fputs(first, f);
+	for (const char *p = text + strspn(text, " \t\n"); *p; p += strspn(p, " \t\n")) {
+		size_t len = strcspn(p, " \t\n");
+
+		if (at > indent && at + 1 + len > width) {
+			fprintf(f, "\n%*s", (int)indent, "");
+			at = indent;
+		}
+		if (at > indent) {
+			fputc(' ', f);
+			at++;
+		}
+		fprintf(f, "%.*s", (int)len, p);
+		at += len;
+		p += len;
+	}
+	fputc('\n', f);
+}
+
 static void print_heading(FILE *f, const struct experiment *e)
 {
 	const struct results *r = &e->results;
 	const struct run_record *run = &r->column[0].record[0];
 	const char *ram = config_get(&r->column[0].config, "machine.ram");
+	char name[128];
 
-	fprintf(f, "%s%s%s\n", e->name, *r->title ? ": " : "", r->title);
+	snprintf(name, sizeof(name), "%s: ", e->name);
+	print_wrapped(f, name, r->title, 96);
 	fprintf(f, "  published  %s\n", e->source);
 	fprintf(f, "  simulated  profile %s, %u CPUs, %s, kernel %s, ", run->machine, run->nr_cpus,
 	        ram ? ram : "?", run->kernel);
@@ -119,6 +146,7 @@ static void figure_cells(struct grid *grid, const struct experiment *e, const st
 	if (!f->simulated.n) {
 		for (int i = 0; i < 6; i++)
 			grid_cell(grid, "-");
+		grid_cell(grid, "not run");
 		return;
 	}
 	grid_cell(grid, "%.2f", f->simulated.mean);
@@ -126,15 +154,16 @@ static void figure_cells(struct grid *grid, const struct experiment *e, const st
 	grid_cell(grid, f->ratio ? "%.2f" : "-", f->ratio);
 	grid_cell(grid, !base && f->simulated.n > 1 ? "[%.2f, %.2f]" : "-", f->ratio_lo,
 	          f->ratio_hi);
-	grid_cell(grid, f->fitted ? "fitted" : "%+.1f%%", 100 * f->error);
+	grid_cell(grid, "%+.1f%%", 100 * f->error);
 	grid_cell(grid, base || !f->published_ratio ? "-" : "%+.1f%%", 100 * f->ratio_error);
+	grid_cell(grid, "%s", f->fitted ? "fitted" : "");
 }
 
 static void print_figures(FILE *f, const struct experiment *e)
 {
 	struct grid grid;
 
-	grid_init(&grid, "lrrrrrrrr");
+	grid_init(&grid, "lrrrrrrrrl");
 	grid_cell(&grid, "%s", "");
 	grid_cell(&grid, "published");
 	grid_cell(&grid, "ratio");
@@ -144,13 +173,14 @@ static void print_figures(FILE *f, const struct experiment *e)
 	grid_cell(&grid, "95%% interval");
 	grid_cell(&grid, "error");
 	grid_cell(&grid, "of ratio");
+	grid_cell(&grid, "%s", "");
 	for (u32 i = 0; i < e->nr_figures; i++) {
 		const char *metric = e->figure[i].metric;
 
 		if (!first_of_metric(e, i))
 			continue;
 		grid_cell(&grid, "%s (%s)", metric, e->figure[i].unit);
-		for (int blank = 0; blank < 8; blank++)
+		for (int blank = 0; blank < 9; blank++)
 			grid_cell(&grid, "%s", "");
 		for (u32 k = i; k < e->nr_figures; k++)
 			if (strcmp(e->figure[k].metric, metric) == 0)
@@ -158,24 +188,42 @@ static void print_figures(FILE *f, const struct experiment *e)
 	}
 	grid_print(&grid, f, 2, GRID_WIDTH, 1);
 	grid_free(&grid);
+	fputc('\n', f);
 	if (e->fitted && e->constant)
-		fprintf(f, "  fitted: %s, by %s; everything else is predicted\n", e->fitted,
+		fprintf(f, "  %s may be fitted by %s; everything else is predicted.\n", e->fitted,
 		        e->constant);
 	else
-		fprintf(f, "  nothing is fitted: every figure is predicted\n");
+		fprintf(f, "  Nothing is fitted: every figure is predicted.\n");
+}
+
+static void print_statistics(FILE *f, u32 nr_pairs)
+{
+	if (nr_pairs < 2) {
+		fprintf(f, "  One seed: nothing is known about the spread.\n");
+		return;
+	}
+	fprintf(f,
+	        "  Intervals are of 95%%, from %u pairs with the same seed. The spread is over "
+	        "seeds: over the\n  model's interleavings, not over machines.\n",
+	        nr_pairs);
+	if (nr_pairs < SIGNIFICANT_PAIRS)
+		fprintf(f,
+		        "  The smallest p that %u pairs allow is %.4g: no difference can be called "
+		        "significant.\n",
+		        nr_pairs, sign_flip_p_min(nr_pairs));
 }
 
 /* "between 1.39 and 2.31", "0", "above 1", "below 0.5". */
 static void wanted_text(const struct claim *c, char *buf, size_t n)
 {
 	if (c->lo == c->hi)
-		snprintf(buf, n, "%g", c->lo);
+		snprintf(buf, n, "%.8g", c->lo);
 	else if (isinf(c->hi))
-		snprintf(buf, n, "above %.4g", c->lo);
+		snprintf(buf, n, "above %.8g", c->lo);
 	else if (isinf(c->lo) || c->lo == 0)
-		snprintf(buf, n, "below %.4g", c->hi);
+		snprintf(buf, n, "below %.8g", c->hi);
 	else
-		snprintf(buf, n, "%.3g to %.3g", c->lo, c->hi);
+		snprintf(buf, n, "%.2f to %.2f", c->lo, c->hi);
 }
 
 static void print_claims(FILE *f, const struct experiment *e)
@@ -251,31 +299,6 @@ static void print_sensitivity(FILE *f, const struct experiment *e)
 	grid_free(&grid);
 }
 
-/* Text in lines of at most @width characters, the first after @first, the others after spaces. */
-static void print_wrapped(FILE *f, const char *first, const char *text, size_t width)
-{
-	size_t indent = strlen(first);
-	size_t at = indent;
-
-	fputs(first, f);
-	for (const char *p = text + strspn(text, " \t\n"); *p; p += strspn(p, " \t\n")) {
-		size_t len = strcspn(p, " \t\n");
-
-		if (at > indent && at + 1 + len > width) {
-			fprintf(f, "\n%*s", (int)indent, "");
-			at = indent;
-		}
-		if (at > indent) {
-			fputc(' ', f);
-			at++;
-		}
-		fprintf(f, "%.*s", (int)len, p);
-		at += len;
-		p += len;
-	}
-	fputc('\n', f);
-}
-
 void experiment_print(FILE *f, const struct experiment *e)
 {
 	struct text_group all = {.r = &e->results};
@@ -283,13 +306,18 @@ void experiment_print(FILE *f, const struct experiment *e)
 	print_heading(f, e);
 	print_lines(f, e);
 	print_figures(f, e);
-	text_statistics_note(f, e->results.nr_seeds, true);
+	print_statistics(f, e->results.nr_seeds);
 	print_claims(f, e);
 	print_sensitivity(f, e);
 	if (e->nr_notes)
 		fputc('\n', f);
 	for (u32 i = 0; i < e->nr_notes; i++)
 		print_wrapped(f, "  note: ", e->note[i], 96);
+	if (find_figure(e, e->baseline, "user"))
+		print_wrapped(f, "  note: ",
+		              "user time follows from the profile's cost of a store, and is no "
+		              "evidence for the model",
+		              96);
 	for (u32 i = 0; i < e->results.nr_columns && all.nr < TEXT_GROUP_MAX; i++)
 		all.column[all.nr++] = &e->results.column[i];
 	text_notes(f, &all);

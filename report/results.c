@@ -254,25 +254,35 @@ static void values_only(const char *point, char *buf, size_t n)
 	buf[len] = '\0';
 }
 
-void column_label(const struct results *r, const struct result_column *c, char *buf, size_t n)
+void column_label_among(const struct result_column *const *among, u32 nr,
+                        const struct result_column *c, char *buf, size_t n)
 {
 	bool variants = false;
+	bool points = false;
 	bool targets = false;
-	char point[128];
+	char point[128] = "";
 
-	for (u32 i = 1; i < r->nr_columns; i++) {
-		variants |= strcmp(r->column[i].variant, r->column[0].variant) != 0;
-		targets |= strcmp(r->column[i].target, r->column[0].target) != 0;
+	for (u32 i = 1; i < nr; i++) {
+		variants |= strcmp(among[i]->variant, among[0]->variant) != 0;
+		points |= strcmp(among[i]->point, among[0]->point) != 0;
+		targets |= strcmp(among[i]->target, among[0]->target) != 0;
 	}
-	values_only(c->point, point, sizeof(point));
-	if (!*point)
-		variants |= !targets; /* a lone column has its variant's name */
-	snprintf(buf, n, "%s%s%s%s%s", variants ? c->variant : "",
-	         variants && *c->variant && *point ? " " : "", point,
-	         targets && ((variants && *c->variant) || *point) ? " " : "",
-	         targets ? c->target : "");
-	if (!*buf)
-		snprintf(buf, n, "value");
+	if (!variants && !points && !targets)
+		variants = true; /* a lone column has its variant's name */
+	if (points)
+		values_only(c->point, point, sizeof(point));
+	snprintf(buf, n, "%s%s%s%s%s", variants ? c->variant : "", variants && *point ? " " : "",
+	         point, targets && (variants || *point) ? " " : "", targets ? c->target : "");
+}
+
+void column_label(const struct results *r, const struct result_column *c, char *buf, size_t n)
+{
+	const struct result_column **all = report_alloc(r->nr_columns, sizeof(*all));
+
+	for (u32 i = 0; i < r->nr_columns; i++)
+		all[i] = &r->column[i];
+	column_label_among(all, r->nr_columns, c, buf, n);
+	free(all);
 }
 
 void record_cpu_time(const struct run_record *r, u64 *busy_ns, u64 *idle_ns)

@@ -56,7 +56,12 @@ bool column_mean(const struct results *r, const struct result_column *c, struct 
 const struct result_column *results_find(const struct results *r, const char *variant,
                                          const char *point, const char *target);
 
-/* What heads a column: "lazy", "10", "lazy 10" ... short, but different where columns differ. */
+/*
+ * What heads a column among others: "lazy", "10", "lazy 10 host" ... only that in which they
+ * differ. column_label(): among all of the results.
+ */
+void column_label_among(const struct result_column *const *among, u32 nr,
+                        const struct result_column *c, char *buf, size_t n);
 void column_label(const struct results *r, const struct result_column *c, char *buf, size_t n);
 
 /* Time of all CPUs that a record's ledger calls idle, and all others. */

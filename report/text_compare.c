@@ -9,9 +9,15 @@
 #include "report/grid.h"
 #include "report/text.h"
 
+/* Decimals that suit seconds of the size of @s. */
+static int decimals(double s)
+{
+	return s < 0.01 ? 6 : s < 1 ? 4 : s < 10 ? 3 : 2;
+}
+
 char *text_seconds(char *buf, double s)
 {
-	snprintf(buf, FORMAT_MAX, "%.*f", s < 0.01 ? 6 : s < 1 ? 4 : s < 10 ? 3 : 2, s);
+	snprintf(buf, FORMAT_MAX, "%.*f", decimals(s), s);
 	return buf;
 }
 
@@ -21,7 +27,7 @@ static void head_cells(struct grid *grid, const struct text_group *g, const char
 	for (u32 i = 0; i < g->nr; i++) {
 		char label[128];
 
-		column_label(g->r, g->column[i], label, sizeof(label));
+		column_label_among(g->column, g->nr, g->column[i], label, sizeof(label));
 		grid_cell(grid, "%s", label);
 	}
 }
@@ -44,7 +50,7 @@ void text_times(FILE *f, const struct text_group *g)
 		char label[128];
 
 		if (g->nr > 1) {
-			column_label(g->r, g->column[i], label, sizeof(label));
+			column_label_among(g->column, g->nr, g->column[i], label, sizeof(label));
 			grid_cell(&grid, "%s", label);
 		}
 		if (!column_mean(g->r, g->column[i], &mean)) {
@@ -64,24 +70,25 @@ void text_records(FILE *f, const struct text_group *g, const char *metric)
 	static const char *const row[] = {"records", "avg", "std", "max", "min"};
 	struct summary s[TEXT_GROUP_MAX];
 	struct grid grid;
+	int digits;
 
 	for (u32 i = 0; i < g->nr; i++)
 		column_summary(g->r, g->column[i], metric, &s[i]);
+	digits = decimals(s[0].mean);
 	start_grid(&grid, g);
 	head_cells(&grid, g, metric);
 	for (size_t k = 0; k < ARRAY_SIZE(row); k++) {
 		grid_cell(&grid, "  %s", row[k]);
 		for (u32 i = 0; i < g->nr; i++) {
 			const double value[] = {s[i].n, s[i].mean, s[i].std, s[i].max, s[i].min};
-			char text[FORMAT_MAX];
 
 			if (k == 0)
 				grid_cell(&grid, "%u", s[i].n);
 			else if (k == 2)
-				grid_cell(&grid, "%s(%.2f%%)", text_seconds(text, value[k]),
+				grid_cell(&grid, "%.*f(%.2f%%)", digits, value[k],
 				          summary_std_percent(&s[i]));
 			else
-				grid_cell(&grid, "%s", text_seconds(text, value[k]));
+				grid_cell(&grid, "%.*f", digits, value[k]);
 		}
 	}
 	grid_print(&grid, f, 2, GRID_WIDTH, 1);
@@ -108,7 +115,7 @@ void text_ratios(FILE *f, const struct text_group *g)
 
 	if (g->nr < 2)
 		return;
-	column_label(g->r, g->column[0], base, sizeof(base));
+	column_label_among(g->column, g->nr, g->column[0], base, sizeof(base));
 	grid_init(&grid, "llrrrr");
 	grid_cell(&grid, "ratio to %s", base);
 	grid_cell(&grid, "%s", "");
@@ -122,7 +129,7 @@ void text_ratios(FILE *f, const struct text_group *g)
 			char label[128];
 			char change[FORMAT_MAX];
 
-			column_label(g->r, g->column[i], label, sizeof(label));
+			column_label_among(g->column, g->nr, g->column[i], label, sizeof(label));
 			column_compare(g->r, g->column[0], g->column[i], metric[k], &c);
 			grid_cell(&grid, "  %s", metric[k]);
 			grid_cell(&grid, "%s", label);

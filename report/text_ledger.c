@@ -130,7 +130,7 @@ static void print_many(FILE *f, const struct text_group *g, const struct run_rec
 	for (u32 i = 0; i < g->nr; i++) {
 		char label[128];
 
-		column_label(g->r, g->column[i], label, sizeof(label));
+		column_label_among(g->column, g->nr, g->column[i], label, sizeof(label));
 		grid_cell(&grid, "%s", label);
 		record_cpu_time(&mean[i], &busy[i], &idle[i]);
 	}
@@ -245,7 +245,7 @@ void text_locks(FILE *f, const struct text_group *group, u32 nr_rows)
 		for (u32 i = 0; i < nr; i++) {
 			char label[128];
 
-			column_label(g.r, g.column[i], label, sizeof(label));
+			column_label_among(g.column, g.nr, g.column[i], label, sizeof(label));
 			grid_cell(&grid, "%s", nr > 1 ? label : "class name");
 			for (size_t k = 0; k < ARRAY_SIZE(head); k++)
 				grid_cell(&grid, "%s", i ? "" : head[k]);
@@ -291,7 +291,7 @@ static void latency_rows(struct grid *grid, const struct text_group *g,
 			continue;
 		grid_cell(grid, "%s", named ? "" : name);
 		if (g->nr > 1) {
-			column_label(g->r, g->column[i], label, sizeof(label));
+			column_label_among(g->column, g->nr, g->column[i], label, sizeof(label));
 			grid_cell(grid, "%s", label);
 		}
 		latency_cells(grid, l);

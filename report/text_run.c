@@ -58,7 +58,7 @@ void text_notes(FILE *f, const struct text_group *g)
 		const struct result_column *c = g->column[i];
 		char label[128];
 
-		column_label(g->r, c, label, sizeof(label));
+		column_label_among(g->column, g->nr, c, label, sizeof(label));
 		for (u32 k = 0; k < g->r->nr_seeds; k++) {
 			const struct run_record *r = &c->record[k];
 
@@ -94,6 +94,21 @@ static void print_heading(FILE *f, const struct results *r, const struct result_
 		fprintf(f, ", seed %lu", r->seed[0]);
 	else
 		fprintf(f, ", %u seeds from %lu", r->nr_seeds, r->seed[0]);
+	fputc('\n', f);
+}
+
+/* "vm.swappiness=10 ram=3G": columns are headed by the values, so say once of what they are. */
+static void print_varied(FILE *f, const char *point)
+{
+	const char *comma = "";
+
+	fprintf(f, "varied: ");
+	while (*point) {
+		fprintf(f, "%s%.*s", comma, (int)strcspn(point, "="), point);
+		comma = ", ";
+		point += strcspn(point, " ");
+		point += strspn(point, " ");
+	}
 	fputc('\n', f);
 }
 
@@ -191,6 +206,8 @@ void text_run(FILE *f, const struct results *r)
 		print_heading(f, r, c);
 		if (!all_points && *c->point)
 			fprintf(f, "with %s\n", c->point);
+		else if (*c->point)
+			print_varied(f, c->point);
 		fputc('\n', f);
 		print_group(f, &g);
 		fputc('\n', f);

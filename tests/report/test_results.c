@@ -1,0 +1,349 @@
+/*
+ * Columns of results: pairs, means, labels; the tables and files made of them.
+ */
+#include "report/results.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <jansson.h>
+#include <math.h>
+
+#include "report/save.h"
+#include "report/text.h"
+#include "tests/report/fixture.h"
+
+static struct text_group group_of(const struct results *r)
+{
+	struct text_group g = {.r = r};
+
+	for (u32 i = 0; i < r->nr_columns; i++)
+		g.column[g.nr++] = &r->column[i];
+	return g;
+}
+
+/* ---- pairs and means ---------------------------------------------------------------------------- */
+
+TEST(columns_are_compared_by_seed)
+{
+	struct results r;
+	struct comparison c;
+
+	fixture_results(&r, FIXTURE_SEEDS);
+	column_compare(&r, &r.column[0], &r.column[1], "elapsed", &c);
+	assert_int_equal(c.n, 6);
+	assert_true(fabs(c.base - 11) < 1e-9);
+	assert_true(fabs(c.value - 22) < 1e-9);
+	assert_true(fabs(c.ratio - 2) < 1e-9);
+	assert_true(c.significant);
+	results_free(&r);
+}
+
+TEST(a_broken_run_takes_its_pair_along)
+{
+	struct results r;
+	struct comparison c;
+	struct summary s;
+
+	fixture_results(&r, FIXTURE_SEEDS);
+	r.column[0].record[1].status = -EIO; /* 11 s, against 22 s */
+	column_compare(&r, &r.column[0], &r.column[1], "elapsed", &c);
+	assert_int_equal(c.n, 5);
+	assert_true(fabs(c.base - 11) < 1e-9);
+	assert_true(fabs(c.value - 22) < 1e-9);
+	column_summary(&r, &r.column[0], "elapsed", &s);
+	assert_int_equal(s.n, 5);
+	column_summary(&r, &r.column[1], "elapsed", &s);
+	assert_int_equal(s.n, 6);
+	assert_false(column_all_ran(&r, &r.column[0]));
+	results_free(&r);
+}
+
+TEST(the_mean_record_averages_sums_and_keeps_maxima)
+{
+	struct results r;
+	struct run_record mean;
+
+	fixture_results(&r, 2); /* 10 and 11 s */
+	r.column[0].record[1].lock[0].wait_ns_max = 5000;
+	free(r.column[0].record[1].span[1].path); /* a path that the first run has not */
+	r.column[0].record[1].span[1].path = report_strdup("user/madvise");
+	assert_true(column_mean(&r, &r.column[0], &mean));
+	assert_int_equal(mean.elapsed_ns, 10500000000);
+	assert_int_equal(record_counter(&mean, "allocstall_normal"), 105);
+	assert_int_equal(mean.nr_spans, 4);
+	assert_int_equal(mean.span[1].ns, 2500000000); /* user/fault: 5 s and nothing */
+	assert_string_equal(mean.span[3].path, "user/madvise");
+	assert_int_equal(mean.span[3].ns, 2750000000); /* nothing and 5.5 s */
+	assert_int_equal(mean.lock[0].wait_ns_max, 5000);
+	assert_int_equal(mean.latency[0].p99_ns, 900);
+	record_free(&mean);
+	r.column[0].record[0].status = r.column[0].record[1].status = -EIO;
+	assert_false(column_mean(&r, &r.column[0], &mean));
+	results_free(&r);
+}
+
+/* ---- labels ------------------------------------------------------------------------------------- */
+
+static void assert_label(const char *v0, const char *p0, const char *t0, const char *v1,
+                         const char *p1, const char *t1, const char *expected)
+{
+	struct result_column a = {(char *)v0, (char *)p0, (char *)t0, NULL, {0}};
+	struct result_column b = {(char *)v1, (char *)p1, (char *)t1, NULL, {0}};
+	const struct result_column *among[] = {&a, &b};
+	char label[64];
+
+	column_label_among(among, 2, &b, label, sizeof(label));
+	assert_string_equal(label, expected);
+}
+
+TEST(labels_say_only_what_differs)
+{
+	assert_label("a", "", "sim", "b", "", "sim", "b");
+	assert_label("a", "k=1", "sim", "a", "k=2", "sim", "2");
+	assert_label("a", "k=1 l=x", "sim", "a", "k=2 l=y", "sim", "2 y");
+	assert_label("a", "k=1", "sim", "b", "k=2", "sim", "b 2");
+	assert_label("a", "k=1", "sim", "b", "k=1", "sim", "b");
+	assert_label("a", "", "sim", "a", "", "host", "host");
+	assert_label("a", "", "sim", "b", "", "host", "b host");
+	assert_label("a", "", "sim", "a", "", "sim", "a");
+}
+
+/* ---- tables ------------------------------------------------------------------------------------- */
+
+TEST(times_records_and_ratios)
+{
+	struct results r;
+	struct text_group g;
+	char *text;
+
+	fixture_results(&r, FIXTURE_SEEDS);
+	g = group_of(&r);
+	text = fixture_printed(text_times(f, &g));
+	assert_string_equal(text, "  base   0.50user 44.00system 0:11.00elapsed\n"
+	                          "  other  0.50user 88.00system 0:22.00elapsed\n");
+	free(text);
+
+	/* Squared deviations from 11: 1 0 1 1 0 1 = 4, from 22: 4 0 4 1 0 1 = 10; over 5. */
+	text = fixture_printed(text_records(f, &g, "elapsed"));
+	assert_string_equal(text, "  elapsed           base        other\n"
+	                          "    records            6            6\n"
+	                          "    avg            11.00        22.00\n"
+	                          "    std      0.89(8.13%)  1.41(6.43%)\n"
+	                          "    max            12.00        24.00\n"
+	                          "    min            10.00        20.00\n");
+	free(text);
+
+	/* Residuals value - 2 base: 0 0 0 1 0 -1, std sqrt(2 / 5) = 0.63246, over sqrt(6):
+	 * 0.2582; t(5) = 2.571; over 11: 0.0603. p = 2 / 64. */
+	text = fixture_printed(text_ratios(f, &g));
+	assert_non_null(strstr(text, "elapsed      other  2.000  [1.940, 2.060]  0.0312  +100.0%"));
+	free(text);
+	results_free(&r);
+}
+
+TEST(counters_that_did_not_move_are_left_out)
+{
+	struct results r;
+	struct text_group g;
+	char *text;
+
+	fixture_results(&r, FIXTURE_SEEDS);
+	for (u32 i = 0; i < FIXTURE_SEEDS; i++)
+		r.column[1].record[i].counter[1].value = 0; /* pgfault */
+	g = group_of(&r);
+	text = fixture_printed(text_counters(f, &g));
+	assert_string_equal(text, "\n"
+	                          "  counters that moved  base          other\n"
+	                          "    pgfault            1000    0 (   gone)\n"
+	                          "    allocstall_normal   110  220 (+100.0%)\n"
+	                          "\n"
+	                          "  amounts at the end (pages)  base          other\n"
+	                          "    nr_free_pages              100  100 (      =)\n");
+	free(text);
+	results_free(&r);
+}
+
+TEST(spans_give_shares_of_busy_time)
+{
+	struct results r;
+	struct text_group g;
+	char *text;
+
+	fixture_results(&r, 1);
+	r.nr_columns = 1;
+	g = group_of(&r);
+	text = fixture_printed(text_spans(f, &g, 10));
+	/* 10 s of user and 5 of user/fault are the 15 that are not idle, of 20. */
+	assert_string_equal(text, "\n"
+	                          "  where the time went: 2 CPUs, 75.0% busy, 15.0s of CPU time\n"
+	                          "    share   self  count    each  span\n"
+	                          "    66.7%  10.0s      3   3.33s  user\n"
+	                          "    33.3%  5.00s   1000  5.00ms  user/fault\n");
+	free(text);
+	text = fixture_printed(text_locks(f, &g, 10));
+	assert_non_null(strstr(text, "&zone->lock          10         0.90           5.00"));
+	free(text);
+	text = fixture_printed(text_latencies(f, &g));
+	assert_non_null(strstr(text, "fault     1000  500ns  400ns  600ns  900ns  950ns  990ns"));
+	free(text);
+	r.nr_columns = 2;
+	results_free(&r);
+}
+
+TEST(few_pairs_are_said_to_be_few)
+{
+	char *text = fixture_printed(text_statistics_note(f, 5, false));
+
+	assert_non_null(strstr(text, "the smallest p they allow is 0.0625"));
+	free(text);
+	text = fixture_printed(text_statistics_note(f, 8, true));
+	assert_non_null(strstr(text, "~ means p >= 0.05"));
+	assert_non_null(strstr(text, "over seeds"));
+	free(text);
+	text = fixture_printed(text_statistics_note(f, 1, true));
+	assert_string_equal(text, "");
+	free(text);
+}
+
+TEST(a_whole_report_stays_within_a_hundred_columns)
+{
+	struct results r;
+	char *text;
+
+	fixture_results(&r, FIXTURE_SEEDS);
+	r.column[1].record[2].nr_oom_kills = 1;
+	text = fixture_printed(text_run(f, &r));
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		if (strlen(line) > 104) /* lock_stat's own table is a little wider */
+			fail_msg("%zu columns: %s", strlen(line), line);
+	free(text);
+	text = fixture_printed(text_run(f, &r));
+	assert_non_null(strstr(text, "scenarios/x.lua: made by hand"));
+	assert_non_null(strstr(text, "profile tiny, 2 CPUs, 512M, kernel 4.0, 6 seeds from 1"));
+	assert_non_null(strstr(text, "other, seed 3: the OOM killer killed 1 of 3 tasks"));
+	assert_non_null(strstr(text, "note: made by hand"));
+	free(text);
+	results_free(&r);
+}
+
+/* ---- files -------------------------------------------------------------------------------------- */
+
+TEST(json_has_its_schema_seeds_configuration_and_values)
+{
+	struct results r;
+	json_error_t error;
+	const char *value;
+	json_t *j;
+	json_t *column;
+	json_t *run;
+	char *text;
+
+	fixture_results(&r, FIXTURE_SEEDS);
+	text = fixture_printed(save_json(f, &r));
+	j = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	if (!j)
+		fail_msg("line %d: %s", error.line, error.text);
+	assert_int_equal(json_integer_value(json_object_get(j, "schema")), 1);
+	assert_string_equal(json_string_value(json_object_get(j, "kind")), "run");
+	assert_int_equal(json_array_size(json_object_get(j, "seeds")), 6);
+	assert_int_equal(json_array_size(json_object_get(j, "columns")), 2);
+	column = json_array_get(json_object_get(j, "columns"), 1);
+	assert_int_equal(
+		json_unpack(column, "{s:{s:{s:s}}}", "config", "madvise.free", "value", &value), 0);
+	assert_string_equal(value, "other");
+	run = json_array_get(json_object_get(column, "runs"), 2);
+	assert_int_equal(json_integer_value(json_object_get(run, "seed")), 3);
+	assert_int_equal(json_integer_value(json_object_get(run, "elapsed_ns")), 24000000000);
+	assert_int_equal(
+		json_integer_value(json_object_get(json_object_get(run, "counters"), "pgfault")),
+		1000);
+	json_decref(j);
+	free(text);
+	results_free(&r);
+}
+
+TEST(csv_is_long_and_quoted_where_it_must_be)
+{
+	struct results r;
+	char *text;
+
+	fixture_results(&r, 1);
+	free(r.column[1].point);
+	r.column[1].point = report_strdup("size=1,5 \"x\"");
+	text = fixture_printed(save_csv(f, &r));
+	assert_non_null(strstr(text,
+	                       "scenario,target,machine,kernel,variant,point,seed,metric,value\n"
+	                       "scenarios/x.lua,sim,tiny,4.0,base,,1,elapsed_ns,10000000000\n"));
+	assert_non_null(strstr(text, ",other,\"size=1,5 \"\"x\"\"\",1,pgfault,1000\n"));
+	assert_non_null(strstr(text, ",latency:fault:p99.9_ns,950\n"));
+	free(text);
+	results_free(&r);
+}
+
+TEST(folded_stacks_leave_idle_out)
+{
+	struct results r;
+	char *text;
+
+	fixture_results(&r, 1);
+	text = fixture_printed(save_folded(f, &r));
+	assert_string_equal(text, "base;user 10000000000\n"
+	                          "base;user;fault 5000000000\n"
+	                          "other;user 20000000000\n"
+	                          "other;user;fault 10000000000\n");
+	free(text);
+	results_free(&r);
+}
+
+static void write_hello(FILE *f, const void *arg)
+{
+	fprintf(f, "%s\n", (const char *)arg);
+}
+
+TEST(files_are_replaced_whole_or_not_at_all)
+{
+	char dir[] = "/tmp/quire-test-XXXXXX";
+	char path[64];
+	char pattern[64];
+	char err[SAVE_ERROR_MAX];
+	char text[32] = "";
+	glob_t left;
+	FILE *f;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/out", dir);
+	assert_int_equal(save_check(path, err), 0);
+	assert_int_equal(save_file(path, write_hello, "one", err), 0);
+	assert_int_equal(save_file(path, write_hello, "two", err), 0);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	fclose(f);
+	assert_string_equal(text, "two\n");
+
+	snprintf(pattern, sizeof(pattern), "%s/*", dir);
+	assert_int_equal(glob(pattern, 0, NULL, &left), 0);
+	assert_int_equal(left.gl_pathc, 1); /* nothing aside is left */
+	globfree(&left);
+
+	assert_int_equal(save_check(dir, err), -EISDIR);
+	assert_int_equal(save_file(dir, write_hello, "x", err), -EISDIR);
+	assert_int_equal(save_check("/nonexistent/x", err), -ENOENT);
+	assert_int_equal(save_file("/nonexistent/x", write_hello, "x", err), -ENOENT);
+	assert_string_equal(err, "cannot write /nonexistent/x: No such file or directory");
+	unlink(path);
+	rmdir(dir);
+}
+
+TEST(a_full_disk_is_an_error)
+{
+	char err[SAVE_ERROR_MAX];
+
+	if (access("/dev/full", W_OK))
+		skip();
+	assert_int_equal(save_file("/dev/full", write_hello, "x", err), -ENOSPC);
+	assert_non_null(strstr(err, "No space left"));
+}
+
+TEST_MAIN("results")
