@@ -161,6 +161,7 @@ struct machine {
 	u32 nr_congested[2];
 	struct mutex oom_lock;
 	u32 oom_victims;
+	struct wait_queue_head oom_reaper_wait;
 
 	/* whole procedures chosen at creation */
 	void (*balance_pgdat)(struct machine *m, struct pglist_data *pgdat, int *order,
@@ -744,6 +745,8 @@ struct page *swapin_readahead(struct machine *m, swp_entry_t entry, gfp_t gfp,
                               struct vm_area_struct *vma, u64 va);
 struct page *read_swap_cache_async(struct machine *m, swp_entry_t entry, gfp_t gfp,
                                    struct vm_area_struct *vma, u64 va);
+/* What the page that was swapped out to @entry left, for workingset_refault(); 0: nothing. */
+u64 get_shadow_from_swap_cache(struct machine *m, swp_entry_t entry);
 static inline swp_entry_t page_swap_entry(const struct machine *m, const struct page *p)
 {
 	return (swp_entry_t){m->page_private[page_to_pfn(m, p)]};
@@ -777,5 +780,6 @@ void workingset_age_nonresident(struct lruvec *lruvec, unsigned long nr);
 /* Kills something, or finds a victim still dying. False: nothing to kill. oom_lock held. */
 bool out_of_memory(struct machine *m, gfp_t gfp, unsigned int order);
 void exit_oom_victim(struct machine *m, struct task *t);
+void oom_init(struct machine *m); /* boot; called by kswapd_init() */
 
 #endif

@@ -1,0 +1,181 @@
+/*
+ * The page lock, and waiting for pages (Linux mm/filemap.c).
+ *
+ * PG_locked and PG_writeback are bits of the page; whoever must wait for one sleeps on one of
+ * PAGE_WAIT_TABLE hashed queues under a key of page and bit. PG_waiters says that somebody does, so
+ * that the common unlock looks at no queue. (Before 4.10 Linux looked at the queue each time; that
+ * it now need not is not modelled as a cost.)
+ *
+ * A page may be freed by others as soon as its bit is clear. Nothing here touches the page after an
+ * order point that follows the clearing.
+ */
+#include "core/internal.h"
+#include "core/swap.h"
+#include "core/vmscan.h"
+
+void page_wait_init(struct machine *m)
+{
+	m->page_wait = arena_array(&m->arena, struct wait_queue_head, PAGE_WAIT_TABLE);
+	for (u32 i = 0; i < PAGE_WAIT_TABLE; i++)
+		init_waitqueue_head(&m->page_wait[i]);
+	init_waitqueue_head(&m->congestion_wait[0]);
+	init_waitqueue_head(&m->congestion_wait[1]);
+}
+
+/* ---- queues ------------------------------------------------------------------------------------ */
+
+static struct wait_queue_head *page_waitqueue(struct machine *m, const struct page *page)
+{
+	u64 pfn = page_to_pfn(m, page);
+
+	return &m->page_wait[(pfn ^ pfn >> 8 ^ pfn >> 16) % PAGE_WAIT_TABLE];
+}
+
+static u64 page_wait_key(struct machine *m, const struct page *page, enum pageflags bit)
+{
+	return page_to_pfn(m, page) << 1 | (bit == PG_writeback) | 1UL << 63;
+}
+
+static u32 count_waiters(const struct wait_queue_head *q, u64 key)
+{
+	struct wait_queue_entry *e;
+	u32 nr = 0;
+
+	list_for_each_entry (e, &q->list, list)
+		nr += e->key == key;
+	return nr;
+}
+
+/* @bit of @page has just been cleared: wake those who wait for it, at most @nr_exclusive lockers. */
+static noinline void wake_up_page(struct machine *m, struct page *page, enum pageflags bit,
+                                  u32 nr_exclusive)
+{
+	struct wait_queue_head *q = page_waitqueue(m, page);
+	u64 lock_key = page_wait_key(m, page, PG_locked);
+	u64 writeback_key = page_wait_key(m, page, PG_writeback);
+	bool is_lock = bit == PG_locked;
+	u32 nr_left = count_waiters(q, is_lock ? writeback_key : lock_key);
+
+	if (is_lock && count_waiters(q, lock_key) > nr_exclusive)
+		nr_left += 1;
+	if (!nr_left)
+		page_clear(page, PG_waiters);
+	wake_up_key(q, is_lock ? lock_key : writeback_key, nr_exclusive);
+}
+
+/* ---- the page lock ----------------------------------------------------------------------------- */
+
+bool trylock_page(struct machine *m, struct page *page)
+{
+	(void)m;
+	world_order();
+	charge(COST_PAGE_FLAG);
+	if (page_test(page, PG_locked))
+		return false;
+	page_set(page, PG_locked);
+	world_self->ledger->lock[LOCK_PAGE].acquisitions += 1;
+	return true;
+}
+
+static noinline void __lock_page(struct machine *m, struct page *page)
+{
+	struct wait_queue_head *q = page_waitqueue(m, page);
+	u64 key = page_wait_key(m, page, PG_locked);
+	u64 since = world_now();
+	struct ledger_lock_stat *st = &world_self->ledger->lock[LOCK_PAGE];
+	struct wait_queue_entry e;
+
+	blk_flush_plug(m);
+	for (;;) {
+		prepare_to_wait(q, &e, key, true, WORLD_TASK_UNINTERRUPTIBLE);
+		page_set(page, PG_waiters);
+		if (trylock_page(m, page))
+			break;
+		schedule_timeout(WORLD_FOREVER);
+		finish_wait(&e);
+	}
+	finish_wait(&e);
+	st->contentions += 1;
+	st->wait_ns += world_now() - since;
+	st->wait_ns_max = max(st->wait_ns_max, world_now() - since);
+}
+
+/* The caller has a reference. May switch tasks. */
+void lock_page(struct machine *m, struct page *page)
+{
+	if (!trylock_page(m, page))
+		__lock_page(m, page);
+}
+
+/* Never switches tasks; usable from interrupts. */
+void unlock_page(struct machine *m, struct page *page)
+{
+	world_order();
+	charge(COST_PAGE_FLAG);
+	VM_BUG_ON(!page_test(page, PG_locked));
+	page_clear(page, PG_locked);
+	if (unlikely(page_test(page, PG_waiters)))
+		wake_up_page(m, page, PG_locked, 1);
+}
+
+/* ---- writeback ----------------------------------------------------------------------------------- */
+
+/* Completions change these counters too: interrupts are held off. */
+static void mod_writeback(struct machine *m, struct page *page, long delta)
+{
+	struct zone *z = page_zone(m, page);
+
+	world_irq_save();
+	mod_node_state(z, NR_WRITEBACK, delta);
+	if (!z->lruvec->zone)
+		mod_zone_state(z, NR_ZONE_WRITE_PENDING, delta);
+	if (delta < 0)
+		mod_node_state(z, NR_WRITTEN, -delta);
+	world_irq_restore();
+}
+
+/* Page locked. It stays under writeback, and is not freed, until end_page_writeback(). */
+void set_page_writeback(struct machine *m, struct page *page)
+{
+	VM_BUG_ON(!page_test(page, PG_locked));
+	VM_BUG_ON(page_test(page, PG_writeback));
+	world_order();
+	charge(COST_PAGE_FLAG);
+	page_set(page, PG_writeback);
+	mod_writeback(m, page, 1);
+}
+
+/*
+ * The write has ended. A page that reclaim wanted gone (PG_reclaim) goes to the tail of its
+ * inactive list, while it still counts as under writeback, so that nobody frees it meanwhile.
+ */
+void end_page_writeback(struct machine *m, struct page *page)
+{
+	VM_BUG_ON(!page_test(page, PG_writeback));
+	charge(COST_PAGE_FLAG);
+	if (page_test_clear(page, PG_reclaim))
+		rotate_reclaimable_page(m, page);
+	acct_reclaim_writeback(m, page);
+	world_order();
+	mod_writeback(m, page, -1);
+	page_clear(page, PG_writeback);
+	if (unlikely(page_test(page, PG_waiters)))
+		wake_up_page(m, page, PG_writeback, ~0u);
+}
+
+/* The caller has a reference. May switch tasks. */
+void wait_on_page_writeback(struct machine *m, struct page *page)
+{
+	struct wait_queue_head *q = page_waitqueue(m, page);
+	u64 key = page_wait_key(m, page, PG_writeback);
+	struct wait_queue_entry e;
+
+	while (READ_ONCE(page->flags) >> PG_writeback & 1) {
+		blk_flush_plug(m);
+		prepare_to_wait(q, &e, key, false, WORLD_TASK_UNINTERRUPTIBLE);
+		page_set(page, PG_waiters);
+		if (READ_ONCE(page->flags) >> PG_writeback & 1)
+			schedule_timeout(WORLD_FOREVER);
+		finish_wait(&e);
+	}
+}

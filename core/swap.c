@@ -1,0 +1,563 @@
+/*
+ * The LRU lists and the per-CPU batches in front of them (Linux mm/swap.c).
+ *
+ * Five lists per lruvec: pages enter at the head, reclaim takes from the tail. Taking lru_lock for
+ * every page would serialise the machine, so each CPU collects pages in small batches and locks a
+ * lruvec once for all of them. A page in a batch has an extra reference and, in the batch of new
+ * pages, no PG_lru yet: it cannot be isolated until the batch is drained.
+ *
+ * Batches are the owning CPU's and are filled by tasks, except the rotate batch: completions of
+ * writes fill it, so it is touched with interrupts off. lru_lock is irq-safe for the same reason.
+ *
+ * Counters. A run of pages of one zone and list is added to the counters at once instead of page by
+ * page as in Linux; what differs is when a per-CPU difference is folded, by a batch at most.
+ *
+ * Left out: lru_add_drain_all() (until something needs it), huge pages, memcg.
+ */
+#include <string.h>
+
+#include "core/internal.h"
+
+enum lru_list page_lru(const struct page *page)
+{
+	unsigned int active = page_test(page, PG_active) ? LRU_ACTIVE_ANON - LRU_INACTIVE_ANON : 0;
+
+	if (unlikely(page_test(page, PG_unevictable)))
+		return LRU_UNEVICTABLE;
+	return (page_test(page, PG_swapbacked) ? LRU_INACTIVE_ANON : LRU_INACTIVE_FILE) + active;
+}
+
+void lruvec_init(struct machine *m, struct lruvec *lruvec, struct pglist_data *pgdat,
+                 struct zone *zone)
+{
+	memset(lruvec, 0, sizeof(*lruvec));
+	spin_lock_init(m->world, &lruvec->lru_lock, LOCK_LRU);
+	for (int l = 0; l < NR_LRU_LISTS; l++)
+		page_list_init(&lruvec->list[l], pgdat->mem_map);
+	lruvec->pgdat = pgdat;
+	lruvec->zone = zone;
+}
+
+/* ---- lists, lru_lock held ---------------------------------------------------------------------- */
+
+/* From 4.8 on a list holds pages of all zones of a node; how many of each is counted apart. */
+void update_lru_size(struct machine *m, struct zone *z, enum lru_list lru, long nr)
+{
+	struct lruvec *lruvec = z->lruvec;
+
+	(void)m;
+	lruvec->size[lru] += nr;
+	mod_node_state(z, NR_INACTIVE_ANON + lru, nr);
+	if (!lruvec->zone)
+		mod_zone_state(z, NR_ZONE_INACTIVE_ANON + lru, nr);
+}
+
+void add_page_to_lru_list(struct machine *m, struct page *page, struct lruvec *lruvec)
+{
+	enum lru_list lru = page_lru(page);
+
+	page_list_add(&lruvec->list[lru], page);
+	update_lru_size(m, page_zone(m, page), lru, 1);
+}
+
+void add_page_to_lru_list_tail(struct machine *m, struct page *page, struct lruvec *lruvec)
+{
+	enum lru_list lru = page_lru(page);
+
+	page_list_add_tail(&lruvec->list[lru], page);
+	update_lru_size(m, page_zone(m, page), lru, 1);
+}
+
+void del_page_from_lru_list(struct machine *m, struct page *page, struct lruvec *lruvec)
+{
+	enum lru_list lru = page_lru(page);
+
+	page_list_del(&lruvec->list[lru], page);
+	update_lru_size(m, page_zone(m, page), lru, -1);
+}
+
+/* Before 5.8, placement and movement of pages feed get_scan_count(): linux-mm.md 5.8. */
+static inline void update_page_reclaim_stat(struct lruvec *lruvec, bool file, bool rotated)
+{
+	lruvec->reclaim_stat.recent_scanned[file] += 1;
+	lruvec->reclaim_stat.recent_rotated[file] += rotated;
+}
+
+/* ---- walking pages with the lock of their lruvec held ------------------------------------------ */
+
+/* Neighbours in a batch mostly share zone, lruvec and list: remember those of the last page. */
+struct lru_walk {
+	struct machine *m;
+	struct zone *zone;     /* of the last page */
+	struct lruvec *locked; /* NULL: no lock held */
+	u32 key;               /* zone and node bits of the last page's flags */
+	enum lru_list lru;     /* nr pages of zone came to, or left, this list */
+	long nr;               /* not yet in the counters; positive or negative */
+};
+
+#define LRU_WALK(machine) ((struct lru_walk){.m = (machine), .key = ~0u})
+
+static inline void lru_walk_count_flush(struct lru_walk *w)
+{
+	if (w->nr)
+		update_lru_size(w->m, w->zone, w->lru, w->nr);
+	w->nr = 0;
+}
+
+static inline void lru_walk_count(struct lru_walk *w, enum lru_list lru, long nr)
+{
+	if (w->lru != lru)
+		lru_walk_count_flush(w);
+	w->lru = lru;
+	w->nr += nr;
+}
+
+static void lru_walk_unlock(struct lru_walk *w)
+{
+	if (!w->locked)
+		return;
+	lru_walk_count_flush(w);
+	spin_unlock_irq(&w->locked->lru_lock);
+	w->locked = NULL;
+}
+
+/* The lruvec of @page, locked, and any other one unlocked. */
+static inline struct lruvec *lru_walk_lock(struct lru_walk *w, struct page *page)
+{
+	u32 key = page->flags >> PAGE_ZONE_SHIFT;
+
+	if (unlikely(key != w->key)) {
+		lru_walk_count_flush(w);
+		w->key = key;
+		w->zone = page_zone(w->m, page);
+	}
+	if (unlikely(w->locked != w->zone->lruvec)) {
+		lru_walk_unlock(w);
+		w->locked = w->zone->lruvec;
+		spin_lock_irq(&w->locked->lru_lock);
+	}
+	return w->locked;
+}
+
+static inline void pagevec_prefetch(struct page **pages, u32 nr)
+{
+	for (u32 i = 0; i < nr; i++)
+		__builtin_prefetch(pages[i], 1);
+}
+
+/* ---- dropping references ------------------------------------------------------------------------- */
+
+/* Nobody refers to @page any more: what it may carry to its free list is none of these. */
+static inline void page_clear_lru_flags(struct page *page)
+{
+	page->flags &= ~(1u << PG_lru | 1u << PG_active | 1u << PG_unevictable | 1u << PG_waiters);
+}
+
+static inline void lru_walk_del(struct lru_walk *w, struct page *page)
+{
+	struct lruvec *lruvec = lru_walk_lock(w, page);
+	enum lru_list lru = page_lru(page);
+
+	VM_BUG_ON(!page_test(page, PG_lru));
+	charge(COST_LRU_ADD);
+	page_list_del(&lruvec->list[lru], page);
+	lru_walk_count(w, lru, -1);
+}
+
+static noinline void __put_page(struct machine *m, struct page *page)
+{
+	struct lru_walk w = LRU_WALK(m);
+
+	if (page_test(page, PG_lru))
+		lru_walk_del(&w, page);
+	page_clear_lru_flags(page);
+	lru_walk_unlock(&w);
+	free_unref_page(m, page);
+}
+
+void put_page(struct machine *m, struct page *page)
+{
+	world_order();
+	charge(COST_PAGE_FLAG);
+	VM_BUG_ON(page->refcount <= 0);
+	if (--page->refcount == 0)
+		__put_page(m, page);
+}
+
+static void release_list(struct machine *m, struct page_list *list)
+{
+	if (!page_list_empty(list))
+		free_unref_page_list(m, list);
+}
+
+/* Pages ahead of the one in hand whose struct page is fetched: DRAM takes as long as a few pages. */
+#define RELEASE_PREFETCH 8
+
+/*
+ * A reference reaching 0 is seen by others at once: isolation finds refcount 0 and leaves the page,
+ * which is still on its list, alone.
+ *
+ * Locks: takes lru_lock, for 32 pages at most (as since 3.19, so that interrupts are not held off
+ * for a whole gather). Never switches tasks.
+ */
+void release_pages(struct machine *m, struct page **pages, u32 nr)
+{
+	struct lru_walk w = LRU_WALK(m);
+	struct page_list free = {0};
+	u32 nr_locked = 0;
+
+	pagevec_prefetch(pages, min_t(u32, nr, RELEASE_PREFETCH));
+	for (u32 i = 0; i < nr; i++) {
+		struct page *page = pages[i];
+
+		if (i + RELEASE_PREFETCH < nr)
+			__builtin_prefetch(pages[i + RELEASE_PREFETCH], 1);
+		if (w.locked && ++nr_locked == SWAP_CLUSTER_MAX)
+			lru_walk_unlock(&w);
+		world_order();
+		charge(COST_PAGE_FLAG);
+		VM_BUG_ON(page->refcount <= 0);
+		if (--page->refcount)
+			continue;
+		if (page_test(page, PG_lru)) {
+			nr_locked = w.locked ? nr_locked : 0;
+			lru_walk_del(&w, page);
+		}
+		page_clear_lru_flags(page);
+
+		/* A list of pages is of one node. */
+		struct page *base = page_pgdat(m, page)->mem_map;
+
+		if (unlikely(free.base != base)) {
+			lru_walk_unlock(&w);
+			release_list(m, &free);
+			page_list_init(&free, base);
+		}
+		page_list_add(&free, page);
+	}
+	lru_walk_unlock(&w);
+	release_list(m, &free);
+}
+
+/* ---- new pages ------------------------------------------------------------------------------------- */
+
+static void pagevec_lru_add(struct machine *m, struct pagevec *pvec)
+{
+	struct lru_walk w = LRU_WALK(m);
+
+	span_enter(SPAN_LRU_DRAIN);
+	pagevec_prefetch(pvec->page, pvec->nr);
+	for (u32 i = 0; i < pvec->nr; i++) {
+		struct page *page = pvec->page[i];
+		struct lruvec *lruvec = lru_walk_lock(&w, page);
+		enum lru_list lru = page_lru(page);
+
+		VM_BUG_ON(page_test(page, PG_lru));
+		charge(COST_LRU_ADD);
+		page_set(page, PG_lru);
+		page_list_add(&lruvec->list[lru], page);
+		lru_walk_count(&w, lru, 1);
+		update_page_reclaim_stat(lruvec, is_file_lru(lru), is_active_lru(lru));
+	}
+	lru_walk_unlock(&w);
+	release_pages(m, pvec->page, pvec->nr);
+	pvec->nr = 0;
+	span_exit();
+}
+
+/* Puts @page, with a reference of the batch's own, in @pvec. True: the batch is full. */
+static inline bool pagevec_add(struct machine *m, struct pagevec *pvec, struct page *page)
+{
+	VM_BUG_ON(page->refcount <= 0);
+	page->refcount += 1;
+	charge(COST_LRU_BATCH);
+	pvec->page[pvec->nr++] = page;
+	return pvec->nr >= m->knob.lru_batch;
+}
+
+/* Onto the list that its flags name, once the batch is drained. */
+void lru_cache_add(struct machine *m, struct page *page)
+{
+	struct pagevec *pvec = &this_cpu(m)->pvec.lru_add;
+
+	VM_BUG_ON(page_test(page, PG_lru));
+	if (pagevec_add(m, pvec, page))
+		pagevec_lru_add(m, pvec);
+}
+
+void lru_cache_add_inactive_or_unevictable(struct machine *m, struct page *page,
+                                           struct vm_area_struct *vma)
+{
+	if (unlikely(vma->vm_flags & VM_LOCKED))
+		page_set(page, PG_unevictable);
+	else if (m->knob.lru_anon == LRU_ANON_ACTIVE)
+		page_set(page, PG_active);
+	lru_cache_add(m, page);
+}
+
+/* ---- moving pages ---------------------------------------------------------------------------------- */
+
+/* Is to be done to @page, which is on a list of @lruvec, lock held. True if it moved. */
+typedef bool lru_move_fn(struct machine *m, struct page *page, struct lruvec *lruvec);
+
+static void pagevec_lru_move(struct machine *m, struct pagevec *pvec, lru_move_fn *fn,
+                             enum vm_event event)
+{
+	struct lru_walk w = LRU_WALK(m);
+	u32 nr_moved = 0;
+
+	pagevec_prefetch(pvec->page, pvec->nr);
+	for (u32 i = 0; i < pvec->nr; i++) {
+		struct lruvec *lruvec = lru_walk_lock(&w, pvec->page[i]);
+
+		if (!page_test(pvec->page[i], PG_lru) || page_test(pvec->page[i], PG_unevictable))
+			continue;
+		charge(COST_LRU_ADD);
+		nr_moved += fn(m, pvec->page[i], lruvec);
+	}
+	lru_walk_unlock(&w);
+	count_vm_events(m, event, nr_moved);
+	release_pages(m, pvec->page, pvec->nr);
+	pvec->nr = 0;
+}
+
+/*
+ * To the tail: written for reclaim, which shall meet it next. Today this includes pages that
+ * reclaim activated when it met them under writeback (knob reclaim.writeback_met); before, active
+ * ones stay.
+ */
+static bool rotate_fn(struct machine *m, struct page *page, struct lruvec *lruvec)
+{
+	if (page_test(page, PG_active) && m->knob.writeback_met == WRITEBACK_KEEP)
+		return false;
+	del_page_from_lru_list(m, page, lruvec);
+	page_clear(page, PG_active);
+	add_page_to_lru_list_tail(m, page, lruvec);
+	return true;
+}
+
+static bool activate_fn(struct machine *m, struct page *page, struct lruvec *lruvec)
+{
+	if (page_test(page, PG_active))
+		return false;
+	del_page_from_lru_list(m, page, lruvec);
+	page_set(page, PG_active);
+	add_page_to_lru_list(m, page, lruvec);
+	update_page_reclaim_stat(lruvec, !page_test(page, PG_swapbacked), true);
+	return true;
+}
+
+static bool deactivate_fn(struct machine *m, struct page *page, struct lruvec *lruvec)
+{
+	if (!page_test(page, PG_active))
+		return false;
+	del_page_from_lru_list(m, page, lruvec);
+	page_clear(page, PG_active);
+	page_clear(page, PG_referenced);
+	add_page_to_lru_list(m, page, lruvec);
+	update_page_reclaim_stat(lruvec, !page_test(page, PG_swapbacked), false);
+	return true;
+}
+
+/* Clean until written again: belongs with what can be dropped without I/O, the file pages (4.12). */
+static bool lazyfree_fn(struct machine *m, struct page *page, struct lruvec *lruvec)
+{
+	if (!page_is_anon(page) || !page_test(page, PG_swapbacked) || page_test(page, PG_swapcache))
+		return false;
+	del_page_from_lru_list(m, page, lruvec);
+	page_clear(page, PG_active);
+	page_clear(page, PG_referenced);
+	page_clear(page, PG_swapbacked);
+	add_page_to_lru_list(m, page, lruvec);
+	update_page_reclaim_stat(lruvec, true, false);
+	return true;
+}
+
+static inline bool page_evictable_lru(const struct page *page)
+{
+	return page_test(page, PG_lru) && !page_test(page, PG_unevictable);
+}
+
+void activate_page(struct machine *m, struct page *page)
+{
+	struct pagevec *pvec = &this_cpu(m)->pvec.activate_page;
+
+	if (!page_evictable_lru(page) || page_test(page, PG_active))
+		return;
+	if (pagevec_add(m, pvec, page))
+		pagevec_lru_move(m, pvec, activate_fn, PGACTIVATE);
+}
+
+void deactivate_page(struct machine *m, struct page *page)
+{
+	struct pagevec *pvec = &this_cpu(m)->pvec.lru_deactivate;
+
+	if (!page_evictable_lru(page) || !page_test(page, PG_active))
+		return;
+	if (pagevec_add(m, pvec, page))
+		pagevec_lru_move(m, pvec, deactivate_fn, PGDEACTIVATE);
+}
+
+void mark_page_lazyfree(struct machine *m, struct page *page)
+{
+	struct pagevec *pvec = &this_cpu(m)->pvec.lru_lazyfree;
+
+	if (!page_evictable_lru(page) || !page_is_anon(page) || !page_test(page, PG_swapbacked) ||
+	    page_test(page, PG_swapcache))
+		return;
+	if (pagevec_add(m, pvec, page))
+		pagevec_lru_move(m, pvec, lazyfree_fn, PGLAZYFREE);
+}
+
+/*
+ * The write that reclaim asked for has ended (PG_reclaim was set, and is cleared already).
+ *
+ * The page is not freed here: this is an interrupt, which may have come in while the mapping's lock
+ * that freeing takes is held. (Seed 002's patch does just that; not built yet.)
+ */
+void rotate_reclaimable_page(struct machine *m, struct page *page)
+{
+	struct pagevec *pvec;
+
+	if (page_test(page, PG_locked) || page_test(page, PG_dirty) || !page_evictable_lru(page))
+		return;
+	if (page_test(page, PG_active) && m->knob.writeback_met == WRITEBACK_KEEP)
+		return;
+	world_irq_save();
+	pvec = &this_cpu(m)->pvec.lru_rotate;
+	if (pagevec_add(m, pvec, page))
+		pagevec_lru_move(m, pvec, rotate_fn, PGROTATED);
+	world_irq_restore();
+}
+
+/* Still in this CPU's batch of new pages: it goes straight to the active list. */
+static bool lru_cache_activate_page(struct machine *m, struct page *page)
+{
+	const struct pagevec *pvec = &this_cpu(m)->pvec.lru_add;
+
+	for (u32 i = pvec->nr; i-- > 0;) {
+		if (pvec->page[i] == page) {
+			page_set(page, PG_active);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* linux-mm.md 5.5: unreferenced, referenced, active, active and referenced. */
+void mark_page_accessed(struct machine *m, struct page *page)
+{
+	if (page_test(page, PG_unevictable))
+		return;
+	if (page_test(page, PG_active) || !page_test(page, PG_referenced)) {
+		page_set(page, PG_referenced);
+		return;
+	}
+	if (page_test(page, PG_lru))
+		activate_page(m, page);
+	else
+		lru_cache_activate_page(m, page);
+	page_clear(page, PG_referenced);
+	workingset_age_nonresident(page_lruvec(m, page), 1);
+}
+
+/*
+ * Empties the batches of this CPU, in Linux's order. Other CPUs keep theirs: what reclaim cannot
+ * isolate for that reason it meets in a later round.
+ */
+void lru_add_drain(struct machine *m)
+{
+	struct cpu_pagevecs *pv = &this_cpu(m)->pvec;
+
+	if (pv->lru_add.nr)
+		pagevec_lru_add(m, &pv->lru_add);
+	if (pv->lru_rotate.nr) {
+		world_irq_save();
+		pagevec_lru_move(m, &pv->lru_rotate, rotate_fn, PGROTATED);
+		world_irq_restore();
+	}
+	if (pv->lru_deactivate.nr)
+		pagevec_lru_move(m, &pv->lru_deactivate, deactivate_fn, PGDEACTIVATE);
+	if (pv->lru_lazyfree.nr)
+		pagevec_lru_move(m, &pv->lru_lazyfree, lazyfree_fn, PGLAZYFREE);
+	if (pv->activate_page.nr)
+		pagevec_lru_move(m, &pv->activate_page, activate_fn, PGACTIVATE);
+}
+
+/* ---- audit -------------------------------------------------------------------------------------------- */
+
+static void lruvec_audit_list(const struct machine *m, const struct lruvec *lruvec,
+                              enum lru_list lru, unsigned long *nr_by_zone)
+{
+	const struct page_list *list = &lruvec->list[lru];
+	unsigned long nr = 0;
+	u32 prev = 0;
+
+	for (struct page *p = page_list_first(list); p; p = page_link(list, p->lru_next)) {
+		VM_BUG_ON(p->lru_prev != prev);
+		VM_BUG_ON(!page_test(p, PG_lru));
+		VM_BUG_ON(page_test(p, PG_isolated));
+		VM_BUG_ON(page_lru(p) != lru);
+		VM_BUG_ON(page_lruvec(m, p) != lruvec);
+		VM_BUG_ON(p->refcount < 1);
+		VM_BUG_ON(++nr > list->nr);
+		nr_by_zone[page_zonenum(p)] += 1;
+		prev = (u32)(p - list->base) + 1;
+	}
+	VM_BUG_ON(list->last != prev);
+	VM_BUG_ON_MSG(nr != list->nr || nr != lruvec->size[lru],
+	              "LRU list %d of node %u: %lu pages, list says %lu, size %lu", lru,
+	              lruvec->pgdat->node_id, nr, list->nr, lruvec->size[lru]);
+}
+
+static void lruvec_audit(const struct machine *m, const struct lruvec *lruvec)
+{
+	const struct pglist_data *pgdat = lruvec->pgdat;
+	const struct stat_holder *h = lruvec->zone ? &lruvec->zone->stat : &pgdat->stat;
+
+	for (int l = 0; l < NR_LRU_LISTS; l++) {
+		unsigned long nr_by_zone[MAX_NR_ZONES] = {0};
+		enum vm_item item = NR_INACTIVE_ANON + l;
+
+		lruvec_audit_list(m, lruvec, l, nr_by_zone);
+		VM_BUG_ON_MSG(stat_exact(m, h, item) != (long)lruvec->size[l],
+		              "%s of node %u: counter %ld, list %lu", vm_item_name[item],
+		              pgdat->node_id, stat_exact(m, h, item), lruvec->size[l]);
+		for (int z = 0; z < MAX_NR_ZONES && !lruvec->zone; z++)
+			VM_BUG_ON(stat_exact(m, &pgdat->zone[z].stat, NR_ZONE_INACTIVE_ANON + l) !=
+			          (long)nr_by_zone[z]);
+	}
+}
+
+/* Batches hold references; new pages there are on no list. */
+static void pagevec_audit(const struct pagevec *pvec, bool is_new)
+{
+	for (u32 i = 0; i < pvec->nr; i++) {
+		VM_BUG_ON(pvec->page[i]->refcount < 1);
+		VM_BUG_ON(is_new && page_test(pvec->page[i], PG_lru));
+	}
+}
+
+/* Invariants 2, 3 and 7 of linux-mm.md 20.3, for the lists. Between tasks: no lru_lock is held. */
+void lru_audit(struct machine *m)
+{
+	struct pglist_data *pgdat;
+	struct zone *z;
+
+	if (m->knob.lru_per == LRU_PER_NODE) {
+		for_each_node (m, pgdat)
+			lruvec_audit(m, &pgdat->lruvec);
+	} else {
+		for_each_populated_zone (m, pgdat, z)
+			lruvec_audit(m, &z->own_lruvec);
+	}
+	for (u32 i = 0; i < m->nr_cpus; i++) {
+		if (!m->cpu[i])
+			continue;
+		pagevec_audit(&m->cpu[i]->pvec.lru_add, true);
+		pagevec_audit(&m->cpu[i]->pvec.lru_rotate, false);
+		pagevec_audit(&m->cpu[i]->pvec.lru_deactivate, false);
+		pagevec_audit(&m->cpu[i]->pvec.lru_lazyfree, false);
+		pagevec_audit(&m->cpu[i]->pvec.activate_page, false);
+	}
+}

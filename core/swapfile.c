@@ -1,0 +1,601 @@
+/*
+ * Swap areas and the swap map (Linux mm/swapfile.c): who uses which slot, and how often.
+ *
+ * The map has one byte per slot: 0 is free; the low six bits count the page-table entries that name
+ * the slot, up to SWAP_MAP_MAX; SWAP_HAS_CACHE says that the swap cache has, or is about to have, a
+ * page for it; COUNT_CONTINUED says that the count goes on elsewhere. A slot is free when neither
+ * anybody counts nor the cache holds it. How free slots are found is swap_slots.c's subject.
+ *
+ * Locks: the map is under si->lock, from 6.12 on under the lock of the slot's cluster (see
+ * swap_slot_lock()). Both are taken with interrupts on. swap_avail_lock, inside them, guards the
+ * order in which areas are tried. The page lock is taken before them, or by trylock.
+ *
+ * Left out: swapoff, SWAP_MAP_SHMEM, discard on swapon -d.
+ */
+#include <errno.h>
+
+#include "core/internal.h"
+#include "core/swap.h"
+
+/* The count that one carry into the continuation stands for: digits 0 .. SWAP_MAP_MAX. */
+#define SWAP_DIGIT (SWAP_MAP_MAX + 1u)
+/* More bios in flight than this mean more than 4 GiB under I/O at once. */
+#define SWAP_IO_MAX (1u << 20)
+
+int swap_init(struct machine *m)
+{
+	spin_lock_init(m->world, &m->swap_avail_lock, LOCK_SWAP_AVAIL);
+	m->swapin_readahead_hits = 4;
+	m->get_swap_slot =
+		m->knob.swap_slots == SWAP_SLOTS_6_12 ? get_swap_slot_6_12 : get_swap_slot_3_12;
+	return pool_init(&m->io_pool, sizeof(struct world_io), SWAP_IO_MAX, "swap I/O");
+}
+
+void swap_destroy(struct machine *m)
+{
+	for (u32 i = 0; i < m->nr_swapfiles; i++)
+		arena_destroy(&m->swap[i]->arena);
+	pool_destroy(&m->io_pool);
+}
+
+long get_nr_swap_pages(const struct machine *m)
+{
+	return atomic_long_read(&m->nr_swap_pages);
+}
+
+/* Less than half is free: swapped-in pages give up their slots. */
+bool vm_swap_full(const struct machine *m)
+{
+	return (unsigned long)get_nr_swap_pages(m) * 2 < m->total_swap_pages;
+}
+
+bool swap_is_synchronous(const struct machine *m, swp_entry_t entry)
+{
+	return swap_info(m, entry)->synchronous;
+}
+
+bool swap_is_rotating(const struct machine *m, swp_entry_t entry)
+{
+	return swap_info(m, entry)->rotating;
+}
+
+/* ---- counts that go on ---------------------------------------------------------------------------- */
+
+/*
+ * Linux chains frames behind each page of the map, whose bytes are further digits of the counts.
+ * Here the further digits are one number per slot, and the frames are only taken.
+ */
+static u32 cont_levels_needed(u32 continued)
+{
+	u32 levels = 0;
+
+	for (; continued; continued /= SWAP_CONT_MAX + 1)
+		levels++;
+	return levels;
+}
+
+/* Can slot @offset count one carry more? Slot lock held. */
+static bool swap_count_continued(const struct swap_info_struct *si, u64 offset)
+{
+	return cont_levels_needed(si->continued[offset] + 1) <= si->cont_levels[offset / PAGE_SIZE];
+}
+
+/* One more frame behind @entry's page of the map. No lock of swap held; the caller may hold others. */
+static int add_swap_count_continuation(struct machine *m, swp_entry_t entry)
+{
+	struct swap_info_struct *si = swap_info(m, entry);
+	u64 offset = swp_offset(entry);
+	struct page *frame = alloc_page(m, GFP_ATOMIC);
+	struct spinlock *lock;
+
+	if (!frame)
+		return -ENOMEM;
+	lock = swap_slot_lock(si, offset);
+	spin_lock(lock);
+	if (swap_count_continued(si, offset)) {
+		/* Another task has been faster. */
+		spin_unlock(lock);
+		__free_pages(m, frame, 0);
+		return 0;
+	}
+	si->cont_levels[offset / PAGE_SIZE] += 1;
+	spin_unlock(lock);
+	return 0;
+}
+
+/* ---- counting up -------------------------------------------------------------------------------------- */
+
+/* One more pte names the slot. Slot lock held. */
+static int swap_map_inc(struct swap_info_struct *si, u64 offset)
+{
+	u8 *map = &si->swap_map[offset];
+	u8 digit = *map & SWAP_MAP_BAD;
+
+	if (!(*map & ~SWAP_HAS_CACHE) && !(*map & SWAP_HAS_CACHE))
+		return -ENOENT;
+	if (digit == SWAP_MAP_BAD)
+		return -EINVAL;
+	if (digit < SWAP_MAP_MAX) {
+		*map += 1;
+		return 0;
+	}
+	if (!swap_count_continued(si, offset))
+		return -ENOMEM;
+	si->continued[offset] += 1;
+	*map = (*map & SWAP_HAS_CACHE) | COUNT_CONTINUED;
+	return 0;
+}
+
+static int swap_map_take_cache(struct swap_info_struct *si, u64 offset)
+{
+	u8 *map = &si->swap_map[offset];
+
+	if ((*map & SWAP_MAP_BAD) == SWAP_MAP_BAD)
+		return -ENOENT;
+	if (*map & SWAP_HAS_CACHE)
+		return -EEXIST;
+	if (!*map)
+		return -ENOENT;
+	*map |= SWAP_HAS_CACHE;
+	return 0;
+}
+
+static int __swap_duplicate(struct machine *m, swp_entry_t entry, bool cache)
+{
+	struct swap_info_struct *si = swap_info(m, entry);
+	u64 offset = swp_offset(entry);
+	struct spinlock *lock;
+	int err;
+
+	if (offset >= si->max)
+		return -EINVAL;
+	lock = swap_slot_lock(si, offset);
+	spin_lock(lock);
+	charge(COST_SWAP_MAP);
+	err = cache ? swap_map_take_cache(si, offset) : swap_map_inc(si, offset);
+	spin_unlock(lock);
+	return err;
+}
+
+/* -ENOMEM: no frame for a count beyond SWAP_MAP_MAX. Locks of page tables may be held. */
+int swap_duplicate(struct machine *m, swp_entry_t entry)
+{
+	int err = 0;
+
+	while (!err && __swap_duplicate(m, entry, false) == -ENOMEM)
+		err = add_swap_count_continuation(m, entry);
+	return err;
+}
+
+/* -EEXIST: the cache has it, or will in a moment; -ENOENT: the slot is free. */
+int swapcache_prepare(struct machine *m, swp_entry_t entry)
+{
+	return __swap_duplicate(m, entry, true);
+}
+
+/* ---- taking and giving back slots -------------------------------------------------------------------- */
+
+static void swap_avail_add(struct swap_info_struct *si)
+{
+	struct machine *m = si->machine;
+
+	spin_lock(&m->swap_avail_lock);
+	si->avail = true;
+	spin_unlock(&m->swap_avail_lock);
+}
+
+static void swap_avail_del(struct swap_info_struct *si)
+{
+	struct machine *m = si->machine;
+
+	spin_lock(&m->swap_avail_lock);
+	si->avail = false;
+	spin_unlock(&m->swap_avail_lock);
+}
+
+/* si->lock held. */
+void swap_range_alloc(struct swap_info_struct *si, u64 offset)
+{
+	if (offset == si->lowest_bit)
+		si->lowest_bit += 1;
+	if (offset == si->highest_bit)
+		si->highest_bit -= 1;
+	si->inuse_pages += 1;
+	if (si->inuse_pages == si->pages) {
+		si->lowest_bit = si->max;
+		si->highest_bit = 0;
+		swap_avail_del(si);
+	}
+}
+
+/* si->lock held. */
+void swap_range_free(struct swap_info_struct *si, u64 offset)
+{
+	bool was_full = !si->highest_bit;
+
+	if (offset < si->lowest_bit)
+		si->lowest_bit = offset;
+	if (offset > si->highest_bit) {
+		si->highest_bit = offset;
+		if (was_full)
+			swap_avail_add(si);
+	}
+	atomic_long_add(1, &si->machine->nr_swap_pages);
+	si->inuse_pages -= 1;
+}
+
+/* Slot @offset has become free. Slot lock held. */
+static void swap_slot_release(struct swap_info_struct *si, u64 offset)
+{
+	charge(COST_SWAP_SLOT);
+	clear_shadow_from_swap_cache(si->machine, swp_entry(si->type, offset));
+	if (si->by_list) {
+		dec_cluster_info_page(si, offset);
+		spin_lock(&si->lock);
+		swap_range_free(si, offset);
+		spin_unlock(&si->lock);
+	} else {
+		if (si->cluster)
+			dec_cluster_info_page(si, offset);
+		swap_range_free(si, offset);
+	}
+	if (si->synchronous) /* Linux: swap_slot_free_notify() */
+		world_disk_discard(si->machine->world, si->disk, offset * 8, 8);
+}
+
+/* Drops a pte's count, or the cache's hold. Slot lock held. Returns what is left in the map. */
+static u8 swap_entry_free(struct swap_info_struct *si, u64 offset, bool cache)
+{
+	u8 *map = &si->swap_map[offset];
+
+	charge(COST_SWAP_MAP);
+	if (cache) {
+		VM_BUG_ON(!(*map & SWAP_HAS_CACHE));
+		*map &= ~SWAP_HAS_CACHE;
+	} else if (*map & SWAP_MAP_BAD) {
+		VM_BUG_ON((*map & SWAP_MAP_BAD) == SWAP_MAP_BAD);
+		*map -= 1;
+	} else {
+		/* Borrow from the continuation; its last carry gone, the count ends here again. */
+		VM_BUG_ON(!(*map & COUNT_CONTINUED));
+		si->continued[offset] -= 1;
+		*map |= SWAP_MAP_MAX;
+		if (!si->continued[offset])
+			*map &= ~COUNT_CONTINUED;
+	}
+	if (!*map)
+		swap_slot_release(si, offset);
+	return *map;
+}
+
+static u8 swap_entry_put(struct machine *m, swp_entry_t entry, bool cache)
+{
+	struct swap_info_struct *si = swap_info(m, entry);
+	u64 offset = swp_offset(entry);
+	struct spinlock *lock = swap_slot_lock(si, offset);
+	u8 left;
+
+	VM_BUG_ON(offset >= si->max);
+	spin_lock(lock);
+	left = swap_entry_free(si, offset, cache);
+	spin_unlock(lock);
+	return left;
+}
+
+void swap_free(struct machine *m, swp_entry_t entry)
+{
+	swap_entry_put(m, entry, false);
+}
+
+void swapcache_free(struct machine *m, swp_entry_t entry)
+{
+	swap_entry_put(m, entry, true);
+}
+
+/* The next area in order of priority that @tried does not have, moved behind its equals. */
+static struct swap_info_struct *swap_avail_next(struct machine *m, u32 tried)
+{
+	for (u32 i = 0; i < m->nr_swapfiles; i++) {
+		struct swap_info_struct *si = m->swap[m->swap_order[i]];
+
+		if (!si->avail || tried >> si->type & 1)
+			continue;
+		for (; i + 1 < m->nr_swapfiles && m->swap[m->swap_order[i + 1]]->prio == si->prio;
+		     i++)
+			swap(m->swap_order[i], m->swap_order[i + 1]);
+		return si;
+	}
+	return NULL;
+}
+
+/* A slot for a page on its way into the swap cache. .v == 0: none. May switch tasks. */
+swp_entry_t get_swap_page(struct machine *m)
+{
+	swp_entry_t entry = {0};
+	u32 tried = 0;
+
+	charge(COST_SWAP_SLOT);
+	if (world_should_fail(m->world, WORLD_FAIL_SWAP_SLOT) || get_nr_swap_pages(m) <= 0)
+		return entry;
+	atomic_long_add(-1, &m->nr_swap_pages);
+	for (;;) {
+		struct swap_info_struct *si;
+
+		spin_lock(&m->swap_avail_lock);
+		si = swap_avail_next(m, tried);
+		spin_unlock(&m->swap_avail_lock);
+		if (!si)
+			break;
+		entry = m->get_swap_slot(m, si);
+		if (entry.v)
+			return entry;
+		tried |= 1u << si->type;
+	}
+	/* It filled up between the look at the count and now. */
+	atomic_long_add(1, &m->nr_swap_pages);
+	return entry;
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------ */
+
+static u32 swap_count(const struct swap_info_struct *si, u64 offset)
+{
+	return (si->swap_map[offset] & SWAP_MAP_BAD) + si->continued[offset] * SWAP_DIGIT;
+}
+
+/* How many ptes name @entry; 0 for a free or impossible one. */
+int swp_swapcount(struct machine *m, swp_entry_t entry)
+{
+	struct swap_info_struct *si = swap_info(m, entry);
+	u64 offset = swp_offset(entry);
+	struct spinlock *lock;
+	u32 count;
+
+	if (offset >= si->max || (si->swap_map[offset] & SWAP_MAP_BAD) == SWAP_MAP_BAD)
+		return 0;
+	lock = swap_slot_lock(si, offset);
+	spin_lock(lock);
+	charge(COST_SWAP_MAP);
+	count = swap_count(si, offset);
+	spin_unlock(lock);
+	return (int)count;
+}
+
+int page_swapcount(struct machine *m, struct page *page)
+{
+	return swp_swapcount(m, page_swap_entry(m, page));
+}
+
+/* ---- the swap cache's side ------------------------------------------------------------------------------ */
+
+bool try_to_free_swap(struct machine *m, struct page *page)
+{
+	VM_BUG_ON(!page_test(page, PG_locked));
+	if (!page_test(page, PG_swapcache) || page_test(page, PG_writeback) ||
+	    page_swapcount(m, page))
+		return false;
+	delete_from_swap_cache(m, page);
+	page_set(page, PG_dirty);
+	return true;
+}
+
+/* May the one pte that maps @page write to it? Then its slot, which gets stale, is given up. */
+bool reuse_swap_page(struct machine *m, struct page *page)
+{
+	int count = page->mapcount;
+
+	VM_BUG_ON(!page_test(page, PG_locked));
+	if (count > 1 || !page_test(page, PG_swapcache))
+		return count <= 1;
+	count += page_swapcount(m, page);
+	if (count == 1 && !page_test(page, PG_writeback)) {
+		delete_from_swap_cache(m, page);
+		page_set(page, PG_dirty);
+	}
+	return count <= 1;
+}
+
+/*
+ * Zap of a swap pte. True (always, as areas are not taken away). If only the cache holds the slot
+ * now, the page goes too, unless it is busy. Locks of page tables may be held.
+ */
+bool free_swap_and_cache(struct machine *m, swp_entry_t entry)
+{
+	struct page *page;
+
+	if (swap_entry_put(m, entry, false) != SWAP_HAS_CACHE)
+		return true;
+	page = find_get_swap_page(m, entry);
+	if (!page)
+		return true;
+	if (trylock_page(m, page)) {
+		/*
+		 * Linux 4.0 looks it up under si->lock. Here the slot may have found a new user
+		 * since: try_to_free_swap() counts again.
+		 */
+		if (!page_mapped(page) || vm_swap_full(m))
+			try_to_free_swap(m, page);
+		unlock_page(m, page);
+	}
+	put_page(m, page);
+	return true;
+}
+
+bool try_to_reclaim_swap(struct machine *m, struct swap_info_struct *si, u64 offset)
+{
+	struct page *page = find_get_swap_page(m, swp_entry(si->type, offset));
+	bool freed = false;
+
+	if (!page)
+		return false;
+	/* The caller may be reclaim, with a page lock held: no waiting for another. */
+	if (trylock_page(m, page)) {
+		freed = try_to_free_swap(m, page);
+		unlock_page(m, page);
+	}
+	put_page(m, page);
+	return freed;
+}
+
+/* ---- swapon ------------------------------------------------------------------------------------------------ */
+
+/* The map is vmalloc()ed: it takes frames of the machine. */
+static int swap_take_map_frames(struct machine *m, u64 nr_slots)
+{
+	for (u64 i = 0; i < DIV_ROUND_UP(nr_slots, PAGE_SIZE); i++)
+		if (!alloc_page(m, GFP_KERNEL))
+			return -ENOMEM;
+	return 0;
+}
+
+static int swap_reserve(struct swap_info_struct *si)
+{
+	u64 per_slot = sizeof(u8) + 2 * sizeof(u32) + sizeof(u64);
+	u64 per_cluster = sizeof(struct swap_cluster) + sizeof(struct spinlock);
+	u64 clusters = DIV_ROUND_UP(si->max, SWAPFILE_CLUSTER);
+
+	return arena_init(&si->arena, si->max * (per_slot + 1) + clusters * per_cluster + (1 << 16),
+	                  "swap area");
+}
+
+static void swap_fill_in(struct machine *m, struct swap_info_struct *si)
+{
+	u64 nr_trees;
+
+	spin_lock_init(m->world, &si->lock, LOCK_SWAP_INFO);
+	si->lowest_bit = 1;
+	si->highest_bit = si->max - 1;
+	si->cluster_next = 1;
+	si->swap_map = arena_array(&si->arena, u8, si->max);
+	si->swap_map[0] = SWAP_MAP_BAD;
+	si->continued = arena_array(&si->arena, u32, si->max);
+	si->cont_levels = arena_array(&si->arena, u8, DIV_ROUND_UP(si->max, PAGE_SIZE));
+	si->cache = arena_array(&si->arena, u64, si->max);
+	si->audit = arena_array(&si->arena, u32, si->max);
+
+	/* One tree an area before 4.11, one per 64 MiB from then on (4b3ef9daa4fc). */
+	si->by_list = m->get_swap_slot == get_swap_slot_6_12;
+	si->tree_shift = si->by_list ? 14 : 63;
+	nr_trees = ((si->max - 1) >> si->tree_shift) + 1;
+	si->tree_lock = arena_array(&si->arena, struct spinlock, nr_trees);
+	for (u64 i = 0; i < nr_trees; i++)
+		spin_lock_init(m->world, &si->tree_lock[i], LOCK_SWAP_TREE);
+	swap_clusters_init(m, si);
+}
+
+/* Behind areas of higher or equal priority. */
+static void swap_order_insert(struct machine *m, struct swap_info_struct *si)
+{
+	u32 i = m->nr_swapfiles;
+
+	for (; i && m->swap[m->swap_order[i - 1]]->prio < si->prio; i--)
+		m->swap_order[i] = m->swap_order[i - 1];
+	m->swap_order[i] = si->type;
+	m->nr_swapfiles += 1;
+}
+
+static int swapon(struct machine *m, u32 disk, int prio)
+{
+	const struct hw_disk *hw = &m->world->hw->disk[disk];
+	struct swap_info_struct *si;
+	int err;
+
+	if (disk >= m->world->hw->nr_disks || hw->size_bytes < 2 * PAGE_SIZE)
+		return -EINVAL;
+	for (u32 i = 0; i < m->nr_swapfiles; i++)
+		if (m->swap[i]->disk == disk)
+			return -EBUSY;
+	if (m->nr_swapfiles == MAX_SWAPFILES)
+		return -EPERM;
+	err = swap_take_map_frames(m, hw->size_bytes >> PAGE_SHIFT);
+	if (err)
+		return err;
+
+	si = arena_new(&m->arena, struct swap_info_struct);
+	si->machine = m;
+	si->type = m->nr_swapfiles;
+	si->disk = disk;
+	si->prio = prio >= 0 ? prio : -1 - (s32)si->type;
+	si->rotating = hw->kind == HW_DISK_ROTATING;
+	si->synchronous = hw->kind == HW_DISK_RAM && m->knob.swap_sync == KNOB_ON;
+	si->max = min_t(u64, hw->size_bytes >> PAGE_SHIFT, 1UL << SWP_OFFSET_BITS);
+	si->pages = si->max - 1;
+	err = swap_reserve(si);
+	if (err)
+		return err;
+	swap_fill_in(m, si);
+
+	spin_lock(&m->swap_avail_lock);
+	m->swap[si->type] = si;
+	swap_order_insert(m, si);
+	m->nr_rotate_swap += si->rotating;
+	m->total_swap_pages += si->pages;
+	atomic_long_add((long)si->pages, &m->nr_swap_pages);
+	si->avail = true;
+	spin_unlock(&m->swap_avail_lock);
+	return 0;
+}
+
+/* -EINVAL: no such disk, or too small; -EBUSY: already swap; -EPERM: too many; -ENOMEM. */
+int do_swapon(struct machine *m, u32 disk, int prio)
+{
+	bool user = world_current()->in_user;
+	int err;
+
+	if (user)
+		world_syscall_enter();
+	span_enter(SPAN_SWAPON);
+	err = swapon(m, disk, prio);
+	span_exit();
+	if (user)
+		world_syscall_exit();
+	return err;
+}
+
+/* ---- audit -------------------------------------------------------------------------------------------------- */
+
+static void audit_count_pte(struct machine *m, swp_entry_t entry, void *arg)
+{
+	(void)arg;
+	VM_BUG_ON(swp_type(entry) >= m->nr_swapfiles);
+	VM_BUG_ON(swp_offset(entry) >= swap_info(m, entry)->max);
+	swap_info(m, entry)->audit[swp_offset(entry)] += 1;
+}
+
+static void swap_area_audit(struct machine *m, struct swap_info_struct *si)
+{
+	u64 nr_used = 0;
+
+	VM_BUG_ON(si->swap_map[0] != SWAP_MAP_BAD);
+	for (u64 i = 1; i < si->max; i++) {
+		u8 map = si->swap_map[i];
+
+		nr_used += map != 0;
+		VM_BUG_ON(!!(map & COUNT_CONTINUED) != !!si->continued[i]);
+		VM_BUG_ON(!map && i < si->lowest_bit);
+		VM_BUG_ON(!map && i > si->highest_bit);
+		VM_BUG_ON_MSG(swap_count(si, i) != si->audit[i],
+		              "slot %lu of area %u: map 0x%x counts %u, %u ptes name it", i,
+		              si->type, map, swap_count(si, i), si->audit[i]);
+		si->audit[i] = 0;
+	}
+	VM_BUG_ON_MSG(nr_used != si->inuse_pages, "area %u: %lu slots used, counted %lu", si->type,
+	              nr_used, si->inuse_pages);
+	swap_clusters_audit(si);
+	swap_cache_audit(m, si);
+}
+
+/* Invariant 5 of linux-mm.md 20.3: counts equal ptes, SWAP_HAS_CACHE equals cached pages. */
+void swapfile_audit(struct machine *m)
+{
+	long nr_free = 0;
+
+	for_each_swap_pte(m, audit_count_pte, NULL);
+	for (u32 i = 0; i < m->nr_swapfiles; i++) {
+		swap_area_audit(m, m->swap[i]);
+		nr_free += (long)(m->swap[i]->pages - m->swap[i]->inuse_pages);
+	}
+	VM_BUG_ON_MSG(nr_free != atomic_long_peek(&m->nr_swap_pages),
+	              "%ld swap slots free, counted %ld", nr_free,
+	              atomic_long_peek(&m->nr_swap_pages));
+}

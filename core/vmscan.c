@@ -1,0 +1,606 @@
+/*
+ * Reclaim: taking pages off the lists in batches, and direct reclaim (Linux mm/vmscan.c).
+ *
+ * An allocator that finds no page above the min mark reclaims for itself (try_to_free_pages()): it
+ * goes over the zones it may use, or since 4.8 their nodes, and scans 1/4096 of each list, then
+ * 1/2048, and so on, until 32 pages are free. kswapd does the same for its node (kswapd.c).
+ *
+ * Pages in hand are on no list, have PG_isolated and a reference of reclaim's, and are counted in
+ * NR_ISOLATED_*. lru_lock is held while they are taken and put back, not in between.
+ *
+ * Which form of a procedure is used follows from what it depends on: lists per zone or per node
+ * (lruvec->zone), knobs reclaim.scan_balance and reclaim.throttle.
+ *
+ * Left out: slab shrinkers, memcg, compaction (so nothing is reclaimed for its sake), laptop mode.
+ */
+#include "core/swap.h"
+#include "core/vmscan.h"
+
+/* ---- off the list ------------------------------------------------------------------------------ */
+
+static enum vm_item isolated_item(enum lru_list lru)
+{
+	return is_file_lru(lru) ? NR_ISOLATED_FILE : NR_ISOLATED_ANON;
+}
+
+static void mod_isolated(struct lruvec *lruvec, enum lru_list lru, long nr)
+{
+	mod_node_state(lruvec_zone(lruvec), isolated_item(lru), nr);
+}
+
+/* Pages taken or put back, by zone: the lists of a node hold pages of several. */
+struct zone_count {
+	long nr[MAX_NR_ZONES];
+};
+
+static void zone_count_book(struct machine *m, struct lruvec *lruvec, enum lru_list lru,
+                            struct zone_count *c, int sign)
+{
+	for (int z = 0; z < MAX_NR_ZONES; z++)
+		if (c->nr[z])
+			update_lru_size(m, &lruvec->pgdat->zone[z], lru, sign * c->nr[z]);
+}
+
+/* What isolation found. */
+struct isolated {
+	struct page_list pages; /* the oldest is last */
+	unsigned long nr_taken;
+	unsigned long nr_scanned;
+};
+
+/* Pages of zones above the request's go to the head of the list, uncounted (4.8). */
+static void return_skipped(struct machine *m, struct page_list *src, struct page_list *skipped)
+{
+	struct page *page;
+
+	while ((page = page_list_pop_tail(skipped))) {
+		count_vm_event(m, ZONE_EVENT(PGSKIP_DMA, page_zonenum(page)));
+		page_list_add(src, page);
+	}
+}
+
+/*
+ * At most @nr_to_scan pages from the tail of the list. A page whose last reference is just being
+ * dropped goes back to the head. lru_lock held.
+ */
+static void isolate_lru_pages(struct machine *m, unsigned long nr_to_scan, struct lruvec *lruvec,
+                              enum lru_list lru, const struct scan_control *sc,
+                              struct isolated *iso)
+{
+	struct page_list *src = &lruvec->list[lru];
+	struct zone_count taken = {0};
+	struct page_list skipped;
+	struct page *page;
+
+	page_list_init(&iso->pages, src->base);
+	page_list_init(&skipped, src->base);
+	iso->nr_taken = 0;
+	iso->nr_scanned = 0;
+	while (iso->nr_scanned < nr_to_scan && (page = page_list_pop_tail(src))) {
+		__builtin_prefetch(page_list_last(src), 1);
+		VM_BUG_ON(!page_test(page, PG_lru));
+		charge(COST_PAGE_LINE_COLD);
+		if (!lruvec->zone && (int)page_zonenum(page) > sc->reclaim_idx) {
+			page_list_add(&skipped, page);
+			continue;
+		}
+		iso->nr_scanned += 1;
+		if (!page->refcount) {
+			page_list_add(src, page);
+			continue;
+		}
+		charge(COST_LRU_ISOLATE);
+		page->refcount += 1;
+		page->flags = (page->flags & ~(1u << PG_lru)) | 1u << PG_isolated;
+		page_list_add(&iso->pages, page);
+		taken.nr[page_zonenum(page)] += 1;
+		iso->nr_taken += 1;
+	}
+	return_skipped(m, src, &skipped);
+	zone_count_book(m, lruvec, lru, &taken, -1);
+	mod_isolated(lruvec, lru, (long)iso->nr_taken);
+	if (lruvec->zone)
+		mod_zone_state(lruvec->zone, NR_PAGES_SCANNED, (long)iso->nr_scanned);
+}
+
+/*
+ * Back to the lists that their flags name, oldest first, without reclaim's reference. Pages that
+ * nobody else holds any more go to @free. lru_lock held. Returns how many became active.
+ */
+static unsigned long putback_pages(struct machine *m, struct lruvec *lruvec,
+                                   struct page_list *pages, struct page_list *free)
+{
+	unsigned long nr_active = 0;
+	struct zone_count added[NR_LRU_LISTS] = {0};
+	enum lru_list lru;
+	struct page *page;
+
+	while ((page = page_list_pop_tail(pages))) {
+		__builtin_prefetch(page_list_last(pages), 1);
+		page_clear(page, PG_isolated);
+		charge(COST_PAGE_FLAG);
+		if (--page->refcount == 0) {
+			page->flags &= ~(1u << PG_active | 1u << PG_waiters);
+			page_list_add(free, page);
+			continue;
+		}
+		lru = page_lru(page);
+		charge(COST_LRU_ADD);
+		page_set(page, PG_lru);
+		page_list_add(&lruvec->list[lru], page);
+		added[lru].nr[page_zonenum(page)] += 1;
+		nr_active += is_active_lru(lru);
+	}
+	for (lru = 0; lru < NR_LRU_LISTS; lru++)
+		zone_count_book(m, lruvec, lru, &added[lru], 1);
+	return nr_active;
+}
+
+static void free_list(struct machine *m, struct page_list *list)
+{
+	if (!page_list_empty(list))
+		free_unref_page_list(m, list);
+}
+
+/* ---- the active list ------------------------------------------------------------------------------ */
+
+/*
+ * References of anonymous pages are only cleared here, not honoured: they have until they arrive at
+ * the tail of the inactive list to be used again.
+ */
+void shrink_active_list(struct machine *m, unsigned long nr_to_scan, struct lruvec *lruvec,
+                        struct scan_control *sc, enum lru_list lru)
+{
+	bool file = is_file_lru(lru);
+	unsigned long nr_referenced = 0;
+	struct page_list inactive;
+	struct page_list free;
+	struct isolated iso;
+	struct page *page;
+
+	span_enter(SPAN_SHRINK_ACTIVE);
+	lru_add_drain(m);
+	page_list_init(&inactive, lruvec->pgdat->mem_map);
+	page_list_init(&free, lruvec->pgdat->mem_map);
+	spin_lock_irq(&lruvec->lru_lock);
+	isolate_lru_pages(m, nr_to_scan, lruvec, lru, sc, &iso);
+	lruvec->reclaim_stat.recent_scanned[file] += iso.nr_taken;
+	count_vm_events(m, ZONE_EVENT(PGREFILL_DMA, lruvec->zone ? lruvec->zone->type : 0),
+	                iso.nr_scanned);
+	spin_unlock_irq(&lruvec->lru_lock);
+
+	while ((page = page_list_pop_tail(&iso.pages))) {
+		u32 vm_flags;
+		bool dirty;
+
+		world_cond_resched();
+		__builtin_prefetch(page_list_last(&iso.pages), 1);
+		charge(COST_SCAN_PAGE);
+		span_enter(SPAN_PAGE_REFERENCED);
+		nr_referenced += page_referenced(m, page, &vm_flags, &dirty) > 0;
+		span_exit();
+		/* (An executable file's page would get one more round on the active list.) */
+		page_clear(page, PG_active);
+		if (m->knob.workingset_anon == KNOB_ON)
+			page_set(page, PG_workingset);
+		page_list_add(&inactive, page);
+	}
+
+	spin_lock_irq(&lruvec->lru_lock);
+	lruvec->reclaim_stat.recent_rotated[file] += nr_referenced;
+	putback_pages(m, lruvec, &inactive, &free);
+	count_vm_events(m, PGDEACTIVATE, iso.nr_taken);
+	mod_isolated(lruvec, lru, -(long)iso.nr_taken);
+	spin_unlock_irq(&lruvec->lru_lock);
+	free_list(m, &free);
+	span_exit();
+}
+
+void age_active_anon(struct machine *m, struct lruvec *lruvec, struct scan_control *sc)
+{
+	if (inactive_is_low(m, lruvec, LRU_INACTIVE_ANON))
+		shrink_active_list(m, SWAP_CLUSTER_MAX, lruvec, sc, LRU_ACTIVE_ANON);
+}
+
+/* ---- the inactive list ------------------------------------------------------------------------------ */
+
+/* Before 4.8 Linux prints them by zone, then as one sum, and since 5.8 by type as well. */
+static void count_reclaim(struct machine *m, const struct lruvec *lruvec, enum vm_event kswapd,
+                          enum vm_event direct, enum vm_event by_type, bool file, bool is_kswapd,
+                          unsigned long nr)
+{
+	enum vm_event e = is_kswapd ? kswapd : direct;
+
+	count_vm_events(m, ZONE_EVENT(e, lruvec->zone ? lruvec->zone->type : 0), nr);
+	count_vm_events(m, by_type + file, nr);
+}
+
+/*
+ * To 5.15, after each batch. Only writeback that kswapd meets everywhere stops it; direct
+ * reclaimers wait for a congested disk.
+ */
+static void throttle_by_congestion(struct machine *m, struct lruvec *lruvec,
+                                   const struct scan_control *sc, const struct reclaim_stat *stat)
+{
+	u32 *flags = lruvec_zone_flags(lruvec);
+	u64 ticks = m->world->hw->hz / 10;
+
+	if (stat->nr_writeback && stat->nr_writeback == stat->nr_taken)
+		WRITE_ONCE(*flags, *flags | ZONE_WRITEBACK);
+	if (stat->nr_dirty && stat->nr_dirty == stat->nr_congested)
+		WRITE_ONCE(*flags, *flags | ZONE_CONGESTED);
+	if (stat->nr_unqueued_dirty == stat->nr_taken)
+		WRITE_ONCE(*flags, *flags | ZONE_TAIL_LRU_DIRTY);
+	if (stat->nr_immediate)
+		congestion_wait(m, true, ticks);
+	if (!sc->kswapd)
+		wait_iff_congested(m, lruvec_zone(lruvec), true, ticks);
+}
+
+/* From 5.16 on the sums over a node decide, at the end of shrink_node(). */
+static void note_for_throttle(struct scan_control *sc, const struct reclaim_stat *stat)
+{
+	sc->nr.nr_dirty += stat->nr_dirty;
+	sc->nr.nr_unqueued_dirty += stat->nr_unqueued_dirty;
+	sc->nr.nr_congested += stat->nr_congested;
+	sc->nr.nr_writeback += stat->nr_writeback;
+	sc->nr.nr_immediate += stat->nr_immediate;
+	sc->nr.nr_taken += stat->nr_taken;
+	sc->nr.nr_file_taken += stat->nr_file_taken;
+}
+
+static unsigned long shrink_inactive_list(struct machine *m, unsigned long nr_to_scan,
+                                          struct lruvec *lruvec, struct scan_control *sc,
+                                          enum lru_list lru)
+{
+	bool file = is_file_lru(lru);
+	struct reclaim_stat stat = {0};
+	unsigned long nr_reclaimed;
+	struct page_list free;
+	struct isolated iso;
+
+	/* A task that is being killed need not reclaim: it frees all it has. */
+	if (!wait_too_many_isolated(m, lruvec, file, sc))
+		return world_current()->signal ? SWAP_CLUSTER_MAX : 0;
+	lru_add_drain(m);
+	page_list_init(&free, lruvec->pgdat->mem_map);
+	spin_lock_irq(&lruvec->lru_lock);
+	isolate_lru_pages(m, nr_to_scan, lruvec, lru, sc, &iso);
+	count_reclaim(m, lruvec, PGSCAN_KSWAPD_DMA, PGSCAN_DIRECT_DMA, PGSCAN_ANON, file,
+	              sc->kswapd, iso.nr_scanned);
+	spin_unlock_irq(&lruvec->lru_lock);
+	if (!iso.nr_taken)
+		return 0;
+	stat.nr_taken = iso.nr_taken;
+	stat.nr_file_taken = file ? iso.nr_taken : 0;
+
+	nr_reclaimed = shrink_page_list(m, &iso.pages, lruvec, sc, &stat);
+
+	spin_lock_irq(&lruvec->lru_lock);
+	lruvec->reclaim_stat.recent_scanned[file] += iso.nr_taken;
+	count_reclaim(m, lruvec, PGSTEAL_KSWAPD_DMA, PGSTEAL_DIRECT_DMA, PGSTEAL_ANON, file,
+	              sc->kswapd, nr_reclaimed);
+	lruvec->reclaim_stat.recent_rotated[file] += putback_pages(m, lruvec, &iso.pages, &free);
+	mod_isolated(lruvec, lru, -(long)iso.nr_taken);
+	lru_note_cost(lruvec, file, stat.nr_pageout, iso.nr_scanned - nr_reclaimed);
+	spin_unlock_irq(&lruvec->lru_lock);
+	free_list(m, &free);
+
+	if (m->knob.throttle == THROTTLE_CONGESTION)
+		throttle_by_congestion(m, lruvec, sc, &stat);
+	else
+		note_for_throttle(sc, &stat);
+	return nr_reclaimed;
+}
+
+/* ---- one lruvec ------------------------------------------------------------------------------------------ */
+
+static bool scan_by_cost(const struct machine *m)
+{
+	return m->get_scan_count == get_scan_count_cost;
+}
+
+static unsigned long shrink_list(struct machine *m, enum lru_list lru, unsigned long nr_to_scan,
+                                 struct lruvec *lruvec, struct scan_control *sc)
+{
+	unsigned long nr;
+
+	if (is_active_lru(lru)) {
+		bool file = is_file_lru(lru);
+
+		if (scan_by_cost(m) ? sc->may_deactivate >> file & 1
+		                    : inactive_is_low(m, lruvec, lru - 1))
+			shrink_active_list(m, nr_to_scan, lruvec, sc, lru);
+		else
+			sc->skipped_deactivate = true;
+		return 0;
+	}
+	span_enter(SPAN_SHRINK_INACTIVE);
+	nr = shrink_inactive_list(m, nr_to_scan, lruvec, sc, lru);
+	span_exit();
+	return nr;
+}
+
+/*
+ * Enough is reclaimed. The type with less left to scan is given up, and the other goes on until the
+ * same part of its target has been scanned: the proportion is kept. False: done.
+ */
+static bool scale_to_proportion(const unsigned long *targets, unsigned long *nr)
+{
+	unsigned long nr_anon = nr[LRU_INACTIVE_ANON] + nr[LRU_ACTIVE_ANON];
+	unsigned long nr_file = nr[LRU_INACTIVE_FILE] + nr[LRU_ACTIVE_FILE];
+	enum lru_list small = nr_file > nr_anon ? LRU_INACTIVE_ANON : LRU_INACTIVE_FILE;
+	enum lru_list large = nr_file > nr_anon ? LRU_INACTIVE_FILE : LRU_INACTIVE_ANON;
+	unsigned long percentage;
+
+	if (!nr_file || !nr_anon)
+		return false;
+	percentage = min(nr_anon, nr_file) * 100 / (targets[small] + targets[small + 1] + 1);
+	nr[small] = 0;
+	nr[small + 1] = 0;
+	for (enum lru_list lru = large; lru <= large + 1; lru++) {
+		unsigned long scanned = targets[lru] - nr[lru];
+		unsigned long want = targets[lru] * (100 - percentage) / 100;
+
+		nr[lru] = want - min(want, scanned);
+	}
+	return true;
+}
+
+void shrink_lruvec(struct machine *m, struct lruvec *lruvec, struct scan_control *sc)
+{
+	unsigned long nr[NR_LRU_LISTS] = {0};
+	unsigned long targets[NR_LRU_LISTS];
+	unsigned long nr_reclaimed = 0;
+	unsigned long nr_to_reclaim = sc->nr_to_reclaim;
+	/* Direct reclaim's first pass is short and goes through, so that lists age evenly (3.16). */
+	bool adjusted = !sc->kswapd && sc->priority == DEF_PRIORITY;
+	struct blk_plug plug;
+	enum lru_list lru;
+
+	m->get_scan_count(m, lruvec, sc, nr);
+	for (lru = 0; lru < NR_LRU_LISTS; lru++)
+		targets[lru] = nr[lru];
+	blk_start_plug(m, &plug);
+	while (nr[LRU_INACTIVE_ANON] || nr[LRU_ACTIVE_FILE] || nr[LRU_INACTIVE_FILE]) {
+		for_each_evictable_lru (lru) {
+			unsigned long n = min_t(unsigned long, nr[lru], SWAP_CLUSTER_MAX);
+
+			if (!n)
+				continue;
+			nr[lru] -= n;
+			nr_reclaimed += shrink_list(m, lru, n, lruvec, sc);
+		}
+		world_cond_resched();
+		if (nr_reclaimed < nr_to_reclaim || adjusted)
+			continue;
+		if (!scale_to_proportion(targets, nr))
+			break;
+		adjusted = true;
+	}
+	blk_finish_plug(m, &plug);
+	sc->nr_reclaimed += nr_reclaimed;
+	age_active_anon(m, lruvec, sc);
+}
+
+/* ---- a zone, a node ---------------------------------------------------------------------------------------- */
+
+bool shrink_zone(struct machine *m, struct zone *zone, struct scan_control *sc)
+{
+	unsigned long before = sc->nr_reclaimed;
+
+	if (scan_by_cost(m))
+		prepare_scan_control(m, zone->lruvec, sc);
+	shrink_lruvec(m, zone->lruvec, sc);
+	return sc->nr_reclaimed > before;
+}
+
+/* 5.16 on: what the whole node showed. See throttle_by_congestion(). */
+static void throttle_node(struct machine *m, struct pglist_data *pgdat, struct lruvec *lruvec,
+                          struct scan_control *sc)
+{
+	const struct reclaim_stat *nr = &sc->nr;
+
+	if (sc->kswapd) {
+		u32 *flags = lruvec_zone_flags(lruvec);
+
+		if (nr->nr_writeback && nr->nr_writeback == nr->nr_taken)
+			WRITE_ONCE(*flags, *flags | ZONE_WRITEBACK);
+		if (nr->nr_unqueued_dirty && nr->nr_unqueued_dirty == nr->nr_file_taken)
+			WRITE_ONCE(*flags, *flags | ZONE_TAIL_LRU_DIRTY);
+		if (nr->nr_immediate)
+			reclaim_throttle(m, pgdat, VMSCAN_THROTTLE_WRITEBACK);
+		if (nr->nr_dirty && nr->nr_dirty == nr->nr_congested)
+			WRITE_ONCE(lruvec->flags, lruvec->flags | LRUVEC_NODE_CONGESTED);
+	} else if (READ_ONCE(lruvec->flags) & LRUVEC_NODE_CONGESTED) {
+		reclaim_throttle(m, pgdat, VMSCAN_THROTTLE_CONGESTED);
+	}
+}
+
+static void shrink_node_lruvec(struct machine *m, struct pglist_data *pgdat, struct lruvec *lruvec,
+                               struct scan_control *sc)
+{
+	sc->nr = (struct reclaim_stat){0};
+	if (scan_by_cost(m))
+		prepare_scan_control(m, lruvec, sc);
+	shrink_lruvec(m, lruvec, sc);
+	if (m->knob.throttle == THROTTLE_REASON)
+		throttle_node(m, pgdat, lruvec, sc);
+}
+
+bool shrink_node(struct machine *m, struct pglist_data *pgdat, struct scan_control *sc)
+{
+	unsigned long before = sc->nr_reclaimed;
+
+	if (m->knob.lru_per == LRU_PER_NODE) {
+		shrink_node_lruvec(m, pgdat, &pgdat->lruvec, sc);
+	} else {
+		for (int i = 0; i <= sc->reclaim_idx; i++)
+			if (managed_zone(&pgdat->zone[i]))
+				shrink_node_lruvec(m, pgdat, pgdat->zone[i].lruvec, sc);
+	}
+	if (sc->nr_reclaimed > before) {
+		WRITE_ONCE(pgdat->kswapd_failures, 0);
+		return true;
+	}
+	sc->cache_trim_mode_failed |= sc->cache_trim_mode;
+	return false;
+}
+
+/* ---- is there anything to reclaim? ---------------------------------------------------------------------------- */
+
+unsigned long zone_reclaimable_pages(struct zone *z)
+{
+	/* From 4.8 on a zone's share of its node's lists is counted apart. */
+	enum vm_item base = z->lruvec->zone ? NR_INACTIVE_ANON : NR_ZONE_INACTIVE_ANON;
+	unsigned long nr;
+
+	nr = zone_page_state(z, base + LRU_INACTIVE_FILE) +
+	     zone_page_state(z, base + LRU_ACTIVE_FILE);
+	if (get_nr_swap_pages(z->machine) > 0)
+		nr += zone_page_state(z, base + LRU_INACTIVE_ANON) +
+		      zone_page_state(z, base + LRU_ACTIVE_ANON);
+	return nr;
+}
+
+/*
+ * Not if it was scanned six times over since anything was last freed there. From 4.8 on kswapd's
+ * failures are counted instead; who still asks is told whether there is anything at all.
+ */
+bool zone_reclaimable(struct zone *z)
+{
+	if (!z->lruvec->zone)
+		return zone_reclaimable_pages(z) != 0;
+	return zone_page_state(z, NR_PAGES_SCANNED) < zone_reclaimable_pages(z) * 6;
+}
+
+/* ---- direct reclaim ---------------------------------------------------------------------------------------------- */
+
+/* To 4.7. Every zone gets its share at each priority. True: some zone is worth another try. */
+static bool shrink_zones(struct machine *m, struct scan_control *sc)
+{
+	struct pglist_data *here = this_node(m);
+	bool reclaimable = false;
+
+	for (u32 i = 0; i < here->nr_zonelist; i++) {
+		struct zone *z = here->zonelist[i];
+
+		if ((int)z->type > sc->reclaim_idx)
+			continue;
+		/* kswapd keeps an eye on it. */
+		if (sc->priority != DEF_PRIORITY && !zone_reclaimable(z))
+			continue;
+		if (shrink_zone(m, z, sc))
+			reclaimable = true;
+		reclaimable = reclaimable || zone_reclaimable(z);
+	}
+	return reclaimable;
+}
+
+/* The node after @last in the zonelist; NULL: none. A node's zones follow each other there. */
+static struct pglist_data *next_node(struct machine *m, const struct scan_control *sc, u32 *i,
+                                     const struct pglist_data *last)
+{
+	struct pglist_data *here = this_node(m);
+
+	for (; *i < here->nr_zonelist; *i += 1) {
+		struct zone *z = here->zonelist[*i];
+
+		if ((int)z->type <= sc->reclaim_idx && z->pgdat != last)
+			return z->pgdat;
+	}
+	return NULL;
+}
+
+/* 4.8 on: each node once. */
+static bool shrink_nodes(struct machine *m, struct scan_control *sc)
+{
+	struct pglist_data *first = NULL;
+	struct pglist_data *pgdat = NULL;
+	bool reclaimed = false;
+	u32 i = 0;
+
+	while ((pgdat = next_node(m, sc, &i, pgdat))) {
+		first = first ? first : pgdat;
+		reclaimed |= shrink_node(m, pgdat, sc);
+	}
+	if (first && m->knob.throttle == THROTTLE_REASON)
+		consider_reclaim_throttle(m, first, sc);
+	return reclaimed;
+}
+
+static void snapshot_all_refaults(struct machine *m, const struct scan_control *sc)
+{
+	struct pglist_data *pgdat = NULL;
+	u32 i = 0;
+
+	while ((pgdat = next_node(m, sc, &i, pgdat)))
+		snapshot_refaults(m, pgdat);
+}
+
+/*
+ * From priority 12 down until enough is reclaimed. Nothing at all: once more from 12, without
+ * respect for what memcgs ask to be spared (3.20; here nobody asks, and Linux looked only from 4.12
+ * on) or today in a full walk of them; and today once more with deactivation that was held back.
+ * Each start counts as a stall. Returns what was reclaimed; 1: nothing, but do not give up.
+ */
+static unsigned long do_try_to_free_pages(struct machine *m, struct scan_control *sc)
+{
+	bool per_node = m->knob.lru_per == LRU_PER_NODE;
+	bool reclaimable;
+
+retry:
+	sc->priority = DEF_PRIORITY;
+	count_vm_event(m, ZONE_EVENT(ALLOCSTALL_DMA, sc->reclaim_idx));
+	do {
+		sc->nr_scanned = 0;
+		reclaimable = per_node ? shrink_nodes(m, sc) : shrink_zones(m, sc);
+		if (sc->nr_reclaimed >= sc->nr_to_reclaim)
+			break;
+	} while (--sc->priority >= 0);
+	if (scan_by_cost(m))
+		snapshot_all_refaults(m, sc);
+	if (sc->nr_reclaimed)
+		return sc->nr_reclaimed;
+	if (!sc->second_walk) {
+		sc->second_walk = true;
+		goto retry;
+	}
+	if (scan_by_cost(m) && sc->skipped_deactivate) {
+		sc->force_deactivate = true;
+		sc->skipped_deactivate = false;
+		goto retry;
+	}
+	return !per_node && reclaimable;
+}
+
+/*
+ * The caller has set PF_MEMALLOC. Returns pages reclaimed, or what stands for progress; 0: nothing
+ * could be reclaimed. May switch tasks.
+ */
+unsigned long try_to_free_pages(struct machine *m, gfp_t gfp, unsigned int order)
+{
+	struct scan_control sc = {
+		.nr_to_reclaim = SWAP_CLUSTER_MAX,
+		.gfp = gfp,
+		.order = order,
+		.reclaim_idx = gfp_zone(gfp),
+		.may_writepage = true,
+		.may_unmap = true,
+		.may_swap = true,
+	};
+	unsigned long nr_reclaimed = 1;
+	u64 since = world_now();
+
+	blk_flush_plug(m);
+	/* A task that is being killed is let through, to die. */
+	if (!throttle_direct_reclaim(m, gfp)) {
+		span_enter(SPAN_DIRECT_RECLAIM);
+		world_trace(EVENT_DIRECT_BEGIN, order, 0);
+		nr_reclaimed = do_try_to_free_pages(m, &sc);
+		world_trace(EVENT_DIRECT_END, nr_reclaimed, 0);
+		span_exit();
+	}
+	world_latency(HIST_DIRECT_RECLAIM, since);
+	return nr_reclaimed;
+}

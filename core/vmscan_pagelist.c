@@ -1,0 +1,375 @@
+/*
+ * What becomes of each page that reclaim has isolated (Linux mm/vmscan.c: shrink_page_list(), today
+ * shrink_folio_list(); the decision table of linux-mm.md 5.10).
+ *
+ * Each row of the table is a step: a function that says "go on" or decides the page's fate. A dirty
+ * anonymous page goes through here twice: in the first round it gets a slot, is unmapped and its
+ * write is started; after the write it is at the tail of its list, clean, and is freed.
+ *
+ * A page is freed by freezing its references: 1, the isolation's, if it is lazily freed, 2 if the
+ * swap cache has it, and if anybody else holds one it stays. Nobody finds a page with refcount 0.
+ *
+ * Left out: file pages (rows 11a, 11b and 12; their dirty counts are named where they belong),
+ * mlocked pages, demotion, large folios, memcg's waiting for writeback.
+ */
+#include "core/swap.h"
+#include "core/vmscan.h"
+
+/* What a step, and in the end shrink_page(), says. */
+enum page_fate {
+	PAGE_GO_ON,    /* nothing decided yet */
+	PAGE_FREED,    /* refcount 0, out of every cache */
+	PAGE_ACTIVATE, /* back, to the active list; locked */
+	PAGE_KEEP,     /* back to its list; locked */
+	PAGE_UNLOCKED, /* the same, not locked */
+};
+
+/* One call of shrink_page_list(). */
+struct shrink {
+	struct machine *m;
+	struct lruvec *lruvec;
+	struct scan_control *sc;
+	struct reclaim_stat *stat;
+	enum lazyfree_rule rule;
+	bool freeable; /* this page: may be dropped without having been written */
+	bool slot_now; /* this page: got its swap slot in this round */
+};
+
+/* ---- rows 3 to 5: statistics and writeback -------------------------------------------------------- */
+
+/* Mapped and swap-cache pages once counted double, as pressure on slab. (Before 4.16; not pgscan.) */
+static void count_scanned(struct shrink *s, const struct page *page)
+{
+	s->sc->nr_scanned += 1;
+	if (s->lruvec->zone && (page_mapped(page) || page_test(page, PG_swapcache)))
+		s->sc->nr_scanned += 1;
+}
+
+/*
+ * Dirty and congested pages make reclaim throttle, because flushers will clean them. Anonymous pages
+ * are written by reclaim itself and are left out (page_check_dirty_writeback(), 3.11): only file
+ * pages will count here.
+ */
+static void count_dirty(struct shrink *s, const struct page *page)
+{
+	bool file = !page_is_anon(page) && !page_test(page, PG_swapbacked);
+	bool dirty = file && page_test(page, PG_dirty);
+	bool writeback = file && page_test(page, PG_writeback);
+
+	s->stat->nr_dirty += dirty || writeback;
+	s->stat->nr_unqueued_dirty += dirty && !writeback;
+	s->stat->nr_congested += writeback && page_test(page, PG_reclaim);
+}
+
+/*
+ * A page under writeback is left alone, and marked to be rotated when its write ends. If it has
+ * that mark already, and this is kswapd in a zone where it saw nothing but writeback, pages are
+ * going round faster than the disk writes.
+ */
+static enum page_fate check_writeback(struct shrink *s, struct page *page)
+{
+	if (!page_test(page, PG_writeback))
+		return PAGE_GO_ON;
+	if (s->sc->kswapd && page_test(page, PG_reclaim) &&
+	    READ_ONCE(*lruvec_zone_flags(s->lruvec)) & ZONE_WRITEBACK) {
+		s->stat->nr_immediate += 1;
+	} else {
+		page_set(page, PG_reclaim);
+		s->stat->nr_writeback += 1;
+	}
+	return s->m->knob.writeback_met == WRITEBACK_ACTIVATE ? PAGE_ACTIVATE : PAGE_KEEP;
+}
+
+/* ---- row 6: references --------------------------------------------------------------------------------- */
+
+/*
+ * A page whose ptes were used since the last look stays: activated at once (anonymous pages, to
+ * 5.8), or only if it was used before or by several, with one more round otherwise.
+ */
+static enum page_fate check_references(struct shrink *s, struct page *page, bool *pte_dirty)
+{
+	struct machine *m = s->m;
+	u32 vm_flags;
+	int nr_ptes;
+	bool was_referenced;
+
+	span_enter(SPAN_PAGE_REFERENCED);
+	nr_ptes = page_referenced(m, page, &vm_flags, pte_dirty);
+	span_exit();
+	charge(COST_PAGE_FLAG);
+	was_referenced = page_test_clear(page, PG_referenced);
+	if (nr_ptes < 0)
+		return PAGE_KEEP;
+	if (!nr_ptes)
+		return PAGE_GO_ON;
+	if (m->knob.referenced == REFERENCED_ACTIVATE && page_test(page, PG_swapbacked))
+		return PAGE_ACTIVATE;
+	page_set(page, PG_referenced);
+	return was_referenced || nr_ptes > 1 ? PAGE_ACTIVATE : PAGE_KEEP;
+}
+
+/* Lazily freed? See enum lazyfree_rule. Its contents then need no copy. */
+static bool page_is_freeable(const struct shrink *s, const struct page *page, bool pte_dirty)
+{
+	if (!page_is_anon(page))
+		return false;
+	switch (s->rule) {
+	case LAZYFREE_CLEAN_PTES:
+		return !page_test(page, PG_swapcache) && !pte_dirty;
+	case LAZYFREE_NOT_SWAPBACKED:
+		return !page_test(page, PG_swapbacked);
+	case LAZYFREE_SLOT_FIRST:
+		return false; /* not known before it has been unmapped */
+	}
+	return false;
+}
+
+/* ---- rows 8 and 9: a slot, and out of the page tables ---------------------------------------------------- */
+
+static enum page_fate get_slot(struct shrink *s, struct page *page)
+{
+	if (!page_is_anon(page) || page_test(page, PG_swapcache) || s->freeable)
+		return PAGE_GO_ON;
+	if (!(s->sc->gfp & __GFP_IO))
+		return PAGE_KEEP;
+	if (!add_to_swap(s->m, page))
+		return PAGE_ACTIVATE;
+	s->slot_now = true;
+	return PAGE_GO_ON;
+}
+
+static enum page_fate unmap_page(struct shrink *s, struct page *page)
+{
+	u32 flags = TTU_BATCH_FLUSH;
+	enum ttu_result ret;
+
+	if (!page_mapped(page))
+		return PAGE_GO_ON;
+	if (s->freeable || (s->slot_now && s->rule == LAZYFREE_SLOT_FIRST))
+		flags |= TTU_FREE;
+	span_enter(SPAN_UNMAP);
+	ret = try_to_unmap(s->m, page, flags);
+	span_exit();
+	switch (ret) {
+	case SWAP_SUCCESS:
+		/* 4.5: it had ptes, all were clean, and so is it: dropped, whatever its slot. */
+		if (flags & TTU_FREE && s->slot_now)
+			s->freeable = !page_test(page, PG_dirty);
+		return PAGE_GO_ON;
+	case SWAP_AGAIN:
+		return PAGE_KEEP;
+	case SWAP_FAIL:
+	case SWAP_DIRTY:
+		break;
+	}
+	return PAGE_ACTIVATE;
+}
+
+/* ---- row 11c: the write -------------------------------------------------------------------------------------- */
+
+/*
+ * Starts the write of a dirty page in the swap cache. PG_reclaim has it rotated when that ends. The
+ * swap cache's pseudo device is never congested, so that there is no queue to be polite to.
+ */
+static enum page_fate pageout(struct shrink *s, struct page *page)
+{
+	struct machine *m = s->m;
+
+	/* The cache's reference and the isolation's: somebody else may be changing it. */
+	if (!page_test(page, PG_swapcache) || READ_ONCE(page->refcount) != 2)
+		return PAGE_KEEP;
+	charge_n(COST_PAGE_FLAG, 2);
+	page_clear(page, PG_dirty);
+	page_set(page, PG_reclaim);
+	span_enter(SPAN_PAGEOUT);
+	swap_writepage(m, page);
+	span_exit();
+	if (!(READ_ONCE(page->flags) >> PG_writeback & 1))
+		page_clear(page, PG_reclaim);
+	mod_node_state(page_zone(m, page), NR_VMSCAN_WRITE, 1);
+	s->stat->nr_pageout += 1;
+	if (page_test(page, PG_writeback) || page_test(page, PG_dirty))
+		return PAGE_UNLOCKED;
+
+	/* A synchronous device: the page is clean and can be freed now. */
+	if (!trylock_page(m, page))
+		return PAGE_UNLOCKED;
+	return page_test(page, PG_writeback) || page_test(page, PG_dirty) ? PAGE_KEEP : PAGE_GO_ON;
+}
+
+static enum page_fate write_if_dirty(struct shrink *s, struct page *page)
+{
+	const struct scan_control *sc = s->sc;
+
+	if (!page_test(page, PG_dirty) || s->freeable)
+		return PAGE_GO_ON;
+	if (!(sc->gfp & (__GFP_FS | __GFP_IO)) || !sc->may_writepage)
+		return PAGE_KEEP;
+	/* No CPU may write to it through a stale translation once its write has begun. */
+	try_to_unmap_flush_dirty(s->m);
+	return pageout(s, page);
+}
+
+/* ---- rows 13 and 14: the end ------------------------------------------------------------------------------------ */
+
+/* Nobody but @nr references: from now on nobody gets one. Order point. */
+static bool page_freeze_refs(struct page *page, s32 nr)
+{
+	world_order();
+	charge(COST_PAGE_FLAG);
+	if (page->refcount != nr)
+		return false;
+	page->refcount = 0;
+	return true;
+}
+
+/* Out of the swap cache, if it is still clean; its place keeps a shadow (5.9). */
+static bool remove_mapping(struct machine *m, struct page *page)
+{
+	swp_entry_t entry = page_swap_entry(m, page);
+	struct spinlock *lock = swap_tree_lock(m, entry);
+
+	spin_lock_irq(lock);
+	if (!page_freeze_refs(page, 2))
+		goto out_unlock;
+	if (page_test(page, PG_dirty)) {
+		page->refcount = 2;
+		goto out_unlock;
+	}
+	__delete_from_swap_cache(m, page, workingset_eviction(m, page));
+	spin_unlock_irq(lock);
+	swapcache_free(m, entry);
+	return true;
+
+out_unlock:
+	spin_unlock_irq(lock);
+	return false;
+}
+
+static enum page_fate free_lazyfree(struct shrink *s, struct page *page)
+{
+	if (!page_freeze_refs(page, 1))
+		return PAGE_KEEP;
+	if (s->rule == LAZYFREE_NOT_SWAPBACKED && page_test(page, PG_dirty)) {
+		page->refcount = 1;
+		return PAGE_KEEP;
+	}
+	count_vm_event(s->m, PGLAZYFREED);
+	return PAGE_FREED;
+}
+
+static enum page_fate free_page(struct shrink *s, struct page *page)
+{
+	if (page_test(page, PG_swapcache)) {
+		if (!remove_mapping(s->m, page))
+			return PAGE_KEEP;
+		count_vm_events(s->m, PGLAZYFREED, s->freeable);
+		return PAGE_FREED;
+	}
+	return s->freeable ? free_lazyfree(s, page) : PAGE_KEEP;
+}
+
+/* ---- one page after the other -------------------------------------------------------------------------------------- */
+
+static enum page_fate shrink_page(struct shrink *s, struct page *page)
+{
+	bool pte_dirty = false;
+	enum page_fate fate;
+
+	charge(COST_SCAN_PAGE);
+	s->freeable = false;
+	s->slot_now = false;
+	if (!trylock_page(s->m, page))
+		return PAGE_UNLOCKED;
+	count_scanned(s, page);
+	if (!s->sc->may_unmap && page_mapped(page))
+		return PAGE_KEEP;
+	count_dirty(s, page);
+	fate = check_writeback(s, page);
+	if (fate == PAGE_GO_ON)
+		fate = check_references(s, page, &pte_dirty);
+	if (fate != PAGE_GO_ON)
+		return fate;
+	s->freeable = page_is_freeable(s, page, pte_dirty);
+	/* An owner's exit got here first: the seed's tree leaves such a page to its last reference. */
+	if (s->freeable && !page_mapped(page) && s->rule == LAZYFREE_CLEAN_PTES)
+		return PAGE_KEEP;
+	fate = get_slot(s, page);
+	if (fate == PAGE_GO_ON)
+		fate = unmap_page(s, page);
+	if (fate == PAGE_GO_ON)
+		fate = write_if_dirty(s, page);
+	return fate == PAGE_GO_ON ? free_page(s, page) : fate;
+}
+
+/* Row A: reclaim will not want its slot for a while. */
+static void activate_locked(struct machine *m, struct page *page)
+{
+	if (page_test(page, PG_swapcache) && vm_swap_full(m))
+		try_to_free_swap(m, page);
+	VM_BUG_ON(page_test(page, PG_active));
+	page_set(page, PG_active);
+}
+
+/* What reclaim frees has no other user: neither lock nor flags need atomics. */
+static void page_clear_freed(struct page *page)
+{
+	VM_BUG_ON(page->refcount || page->mapcount);
+	VM_BUG_ON(page_test(page, PG_writeback) || page_test(page, PG_lru));
+	page->flags &= ~(1u << PG_locked | 1u << PG_active | 1u << PG_isolated | 1u << PG_waiters);
+}
+
+/* Until 4.15 what reclaim freed was considered cold in the cache. */
+static void free_reclaimed(struct machine *m, struct page_list *list)
+{
+	if (page_list_empty(list))
+		return;
+	if (m->knob.pcp == PCP_FIXED)
+		free_cold_page_list(m, list);
+	else
+		free_unref_page_list(m, list);
+}
+
+/*
+ * Locks: none held; takes page locks by trylock. May switch tasks. The pages freed leave together,
+ * after the flush that their unmapping may still owe.
+ */
+unsigned long shrink_page_list(struct machine *m, struct page_list *pages, struct lruvec *lruvec,
+                               struct scan_control *sc, struct reclaim_stat *stat)
+{
+	struct shrink s = {
+		.m = m, .lruvec = lruvec, .sc = sc, .stat = stat, .rule = lazyfree_rule(m)};
+	unsigned long nr_activated = 0;
+	unsigned long nr_freed;
+	struct page_list keep;
+	struct page_list free;
+	struct page *page;
+
+	page_list_init(&keep, pages->base);
+	page_list_init(&free, pages->base);
+	while ((page = page_list_pop_tail(pages))) {
+		enum page_fate fate;
+
+		world_cond_resched();
+		__builtin_prefetch(page_list_last(pages), 1);
+		fate = shrink_page(&s, page);
+		if (fate == PAGE_FREED) {
+			page_clear_freed(page);
+			page_list_add(&free, page);
+			continue;
+		}
+		if (fate == PAGE_ACTIVATE) {
+			activate_locked(m, page);
+			nr_activated += 1;
+		}
+		if (fate != PAGE_UNLOCKED)
+			unlock_page(m, page);
+		page_list_add(&keep, page);
+	}
+	nr_freed = free.nr;
+	try_to_unmap_flush(m);
+	free_reclaimed(m, &free);
+	*pages = keep;
+	count_vm_events(m, PGACTIVATE, nr_activated);
+	return nr_freed;
+}

@@ -1,0 +1,106 @@
+/*
+ * Workingset detection: would this page have stayed if it had been given more time? (Linux
+ * mm/workingset.c; for anonymous pages since 5.9, knob workingset.anon)
+ *
+ * A lruvec counts evictions and activations (nonresident_age). When a page is evicted, the count is
+ * kept in its place in the swap cache, as a shadow. When it comes back, the difference says how
+ * much longer the inactive list would have had to be. If the active lists, which are the memory
+ * that could have been given, are longer than that, the page is put on the active list at once, to
+ * challenge those that are there.
+ *
+ * Left out: the shrinker of shadow nodes (the array of swap_state.c has none); memcg. File pages
+ * come with the page cache.
+ */
+#include "core/vmscan.h"
+
+/* A shadow: eviction count, node, zone (where lists are per zone), and the page's PG_workingset. */
+#define SHADOW_ZONE_BITS 2
+#define SHADOW_NODE_BITS 8
+#define SHADOW_SHIFT (1 + SHADOW_ZONE_BITS + SHADOW_NODE_BITS)
+#define EVICTION_MASK (~0UL >> (SHADOW_SHIFT + 1)) /* one bit is swap_state.c's */
+
+struct shadow {
+	struct lruvec *lruvec;
+	unsigned long eviction;
+	bool workingset;
+};
+
+static u64 pack_shadow(const struct lruvec *lruvec, unsigned long eviction, bool workingset)
+{
+	u64 zone = lruvec->zone ? lruvec->zone->type : 0;
+
+	eviction &= EVICTION_MASK;
+	/* All-zero means "no shadow": node and zone are stored with the count above them. */
+	return (((eviction << SHADOW_NODE_BITS | lruvec->pgdat->node_id) << SHADOW_ZONE_BITS | zone)
+	                << 1 |
+	        workingset);
+}
+
+static struct shadow unpack_shadow(const struct machine *m, u64 shadow)
+{
+	struct pglist_data *pgdat =
+		&m->node[shadow >> (1 + SHADOW_ZONE_BITS) & ((1u << SHADOW_NODE_BITS) - 1)];
+	struct zone *zone = &pgdat->zone[shadow >> 1 & ((1u << SHADOW_ZONE_BITS) - 1)];
+
+	return (struct shadow){
+		.lruvec = m->knob.lru_per == LRU_PER_NODE ? &pgdat->lruvec : zone->lruvec,
+		.eviction = shadow >> SHADOW_SHIFT,
+		.workingset = shadow & 1,
+	};
+}
+
+void workingset_age_nonresident(struct lruvec *lruvec, unsigned long nr)
+{
+	lruvec->nonresident_age += nr;
+}
+
+/* @page is about to be freed, refcount 0 and locked. What to leave in its place; 0: nothing. */
+u64 workingset_eviction(struct machine *m, struct page *page)
+{
+	struct lruvec *lruvec = page_lruvec(m, page);
+
+	if (m->knob.workingset_anon == KNOB_OFF)
+		return 0;
+	/* Counted from 1, so that no shadow is 0. */
+	workingset_age_nonresident(lruvec, 1);
+	return pack_shadow(lruvec, lruvec->nonresident_age, page_test(page, PG_workingset));
+}
+
+/* Was the page away for less than what the active lists, and for anon all file pages, hold? */
+static bool workingset_test_recent(struct machine *m, const struct shadow *s)
+{
+	struct lruvec *lruvec = s->lruvec;
+	unsigned long size;
+	unsigned long distance;
+
+	size = READ_ONCE(lruvec->size[LRU_ACTIVE_FILE]) + lruvec->size[LRU_INACTIVE_FILE];
+	if (get_nr_swap_pages(m) > 0)
+		size += lruvec->size[LRU_ACTIVE_ANON];
+	distance = (lruvec->nonresident_age + 1 - s->eviction) & EVICTION_MASK;
+	return distance <= size;
+}
+
+/* A page comes back; it is on no list yet. */
+void workingset_refault(struct machine *m, struct page *page, u64 shadow)
+{
+	struct shadow s = unpack_shadow(m, shadow);
+	struct lruvec *lruvec = page_lruvec(m, page);
+	struct zone *z = page_zone(m, page);
+
+	VM_BUG_ON(!page_test(page, PG_locked));
+	mod_node_state(z, WORKINGSET_REFAULT_ANON, 1);
+	if (!workingset_test_recent(m, &s))
+		return;
+	page_set(page, PG_active);
+	workingset_age_nonresident(lruvec, 1);
+	mod_node_state(z, WORKINGSET_ACTIVATE_ANON, 1);
+	if (!s.workingset)
+		return;
+
+	/* It was active when it was evicted: reclaim of anonymous pages costs reads. */
+	page_set(page, PG_workingset);
+	mod_node_state(z, WORKINGSET_RESTORE_ANON, 1);
+	spin_lock_irq(&lruvec->lru_lock);
+	lru_note_cost(lruvec, false, 1, 0);
+	spin_unlock_irq(&lruvec->lru_lock);
+}
