@@ -145,16 +145,13 @@ static void sim_sem_queue(struct rw_semaphore *s, bool write)
 	span_enter(SPAN_SPIN_WAIT);
 	charge(COST_MUTEX_SPIN);
 	sim_order(world_self);
-	if (me.granted_at != SIM_NEVER && me.granted_at > world_now()) {
-		/* By a CPU that is ahead. */
-		world_self->clock = me.granted_at;
-		sim_order(world_self);
-	}
 	span_exit();
 	while (me.granted_at == SIM_NEVER) {
 		t->state = WORLD_TASK_UNINTERRUPTIBLE;
 		sim_schedule(WORLD_FOREVER);
 	}
+	if (me.granted_at > world_now()) /* by a CPU that is ahead */
+		sim_sem_wait_until(world_self, me.granted_at);
 	t->waits_for = NULL;
 	t->waits_class = 0;
 	((struct sim_task *)t->engine)->sem = NULL;
@@ -204,8 +201,8 @@ void sim_up(struct rw_semaphore *s, bool write)
 			return;
 		list_del(&w->list);
 		s->nr_waiters -= 1;
-		sim_sem_take(s, t, w->write, world_now());
-		w->granted_at = world_now();
+		w->granted_at = max(world_now(), w->write ? s->read_free_at : 0);
+		sim_sem_take(s, t, w->write, w->granted_at);
 		sim_wake(t); /* not needed if it still spins */
 	}
 }

@@ -696,10 +696,11 @@ static inline void up_read(struct rw_semaphore *s)
 	VM_BUG_ON(s->nr_readers <= 0);
 	world_line_write(&s->line);
 	charge(COST_RWSEM);
-	if (--s->nr_readers == 0) {
-		__rwsem_held(c, s);
+	/* The last reader to come here is not always the last in time. */
+	if (s->read_free_at < c->clock)
 		s->read_free_at = c->clock;
-	}
+	if (--s->nr_readers == 0)
+		__rwsem_held(c, s);
 	if (unlikely(s->nr_waiters))
 		c->w->ops->up(s, false);
 }
