@@ -187,7 +187,7 @@ static void sim_idle_main(void)
 	struct sim_cpu *s = sim_self();
 	struct world_cpu *c = &s->cpu;
 
-	fiber_begin();
+	fiber_begin(&s->sim->main);
 	for (;;) {
 		u64 key;
 
@@ -301,7 +301,6 @@ int sim_run(struct world *w)
 	sim_boot_leave(sim);
 	sim->running = true;
 	if (sim->nr_user) {
-		fiber_init_thread(&sim->main);
 		key = heap_top(&sim->heap);
 		if (key == KEYHEAP_EMPTY)
 			panic("tasks have been started, but no CPU runs");

@@ -3,7 +3,6 @@
  */
 #include "sim/fiber.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -18,6 +17,22 @@
 #define COLOUR_BYTES 4096UL
 #define COLOUR_STEP (5 * 64UL)
 
+#ifdef FIBER_ASAN
+__thread const void *fiber_bottom;
+__thread size_t fiber_size;
+#endif
+
+/* What frames of a fiber that never returned have poisoned. */
+static void fiber_stack_unpoison(char *base, u64 size)
+{
+#ifdef FIBER_ASAN
+	__asan_unpoison_memory_region(base, size + COLOUR_BYTES);
+#else
+	(void)base;
+	(void)size;
+#endif
+}
+
 void fiber_stacks_init(struct fiber_stacks *p, u64 size)
 {
 	*p = (struct fiber_stacks){.size = size};
@@ -25,6 +40,7 @@ void fiber_stacks_init(struct fiber_stacks *p, u64 size)
 
 static void fiber_stack_unmap(char *base, u64 size)
 {
+	fiber_stack_unpoison(base, size);
 	munmap(base - GUARD_BYTES, GUARD_BYTES + size + COLOUR_BYTES);
 }
 
@@ -42,9 +58,7 @@ struct fiber_stack fiber_stack_get(struct fiber_stacks *p)
 
 	if (p->nr_free) {
 		base = p->free[--p->nr_free];
-#ifdef FIBER_ASAN
-		__asan_unpoison_memory_region(base, p->size + COLOUR_BYTES);
-#endif
+		fiber_stack_unpoison(base, p->size);
 		return (struct fiber_stack){base, p->size, p->colour};
 	}
 	base = mmap(NULL, GUARD_BYTES + p->size + COLOUR_BYTES, PROT_READ | PROT_WRITE,
@@ -102,20 +116,5 @@ void fiber_init(struct fiber *f, struct fiber_stack s, void (*entry)(void))
 	f->bottom = s.base;
 	f->size = s.size + s.colour;
 	f->fake = NULL;
-#endif
-}
-
-void fiber_init_thread(struct fiber *f)
-{
-	*f = (struct fiber){.sp = NULL};
-#ifdef FIBER_ASAN
-	pthread_attr_t attr;
-	void *base;
-
-	if (pthread_getattr_np(pthread_self(), &attr))
-		panic("the host does not say where its stack is");
-	pthread_attr_getstack(&attr, &base, &f->size);
-	pthread_attr_destroy(&attr);
-	f->bottom = base;
 #endif
 }

@@ -23,6 +23,12 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
+#ifdef FIBER_ASAN
+/* The bounds of the stack that is in use. Only the sanitizer's build has these. */
+extern __thread const void *fiber_bottom;
+extern __thread size_t fiber_size;
+#endif
+
 /* Where a fiber goes on. */
 struct fiber {
 	void *sp;
@@ -64,14 +70,23 @@ u64 fiber_stack_used(struct fiber_stack s);
 /* @f will begin in @entry, which never returns. */
 void fiber_init(struct fiber *f, struct fiber_stack s, void (*entry)(void));
 
-/* @f stands for the caller's own stack, the host thread's. */
-void fiber_init_thread(struct fiber *f);
-
-/* Each @entry calls this first. */
-static __always_inline void fiber_begin(void)
+/*
+ * Each @entry calls this first. @thread stands for the host thread's own stack, from which the first
+ * fiber of all is switched to.
+ */
+static __always_inline void fiber_begin(struct fiber *thread)
 {
 #ifdef FIBER_ASAN
-	__sanitizer_finish_switch_fiber(NULL, NULL, NULL);
+	const void *bottom;
+	size_t size;
+
+	__sanitizer_finish_switch_fiber(NULL, &bottom, &size);
+	if (!thread->bottom) {
+		thread->bottom = bottom;
+		thread->size = size;
+	}
+#else
+	(void)thread;
 #endif
 }
 
@@ -81,6 +96,10 @@ static __always_inline void fiber_switch(struct fiber *from, struct fiber *to)
 #ifdef FIBER_ASAN
 	struct fiber *const self = from;
 
+	self->bottom = fiber_bottom;
+	self->size = fiber_size;
+	fiber_bottom = to->bottom;
+	fiber_size = to->size;
 	__sanitizer_start_switch_fiber(&self->fake, to->bottom, to->size);
 #endif
 	__asm__ volatile("leaq 1f(%%rip), %%rax\n\t"

@@ -9,7 +9,7 @@ static void sim_task_main(void)
 {
 	struct sim_task *t = world_current()->engine;
 
-	fiber_begin();
+	fiber_begin(&t->sim->main);
 	t->fn(t->arg);
 	sim_task_exit();
 }
