@@ -47,6 +47,7 @@ void text_times(FILE *f, const struct text_group *g)
 	for (u32 i = 0; i < g->nr; i++) {
 		struct run_record mean;
 		char line[FORMAT_MAX];
+		char precise[FORMAT_MAX];
 		char label[128];
 
 		if (g->nr > 1) {
@@ -57,8 +58,13 @@ void text_times(FILE *f, const struct text_group *g)
 			grid_cell(&grid, "broken off");
 			continue;
 		}
-		grid_cell(&grid, "%s",
-		          format_time_line(line, mean.user_ns, mean.sys_ns, mean.elapsed_ns));
+		format_time_line(line, mean.user_ns, mean.sys_ns, mean.elapsed_ns);
+		/* Hundredths say nothing about what is over in less than a second. */
+		if (mean.elapsed_ns < 1000000000)
+			grid_cell(&grid, "%s  (%s)", line,
+			          format_ns(precise, (double)mean.elapsed_ns));
+		else
+			grid_cell(&grid, "%s", line);
 		record_free(&mean);
 	}
 	grid_print(&grid, f, 2, GRID_WIDTH, g->nr > 1);

@@ -66,18 +66,22 @@ static struct span_row *collect_rows(const struct run_record *mean, u32 nr, u32 
 	return row;
 }
 
-/* Paths get long; their ends say more than their beginnings. */
+/* Paths get long: their ends say what, and their first name says whose time it is. */
 static void path_cell(struct grid *grid, const char *path, size_t room)
 {
 	size_t len = strlen(path);
+	int first = (int)strcspn(path, "/");
+	const char *rest = path + len;
 
 	if (len <= room) {
 		grid_cell(grid, "%s", path);
 		return;
 	}
-	path += len - room + 3;
-	path += strcspn(path, "/"); /* from a whole name on */
-	grid_cell(grid, "...%s", path);
+	/* As many whole names from the end as fit. */
+	for (const char *p = path + len; p > path + first; p--)
+		if (*p == '/' && (size_t)(path + len - p) + (size_t)first + 4 <= room)
+			rest = p;
+	grid_cell(grid, "%.*s/...%s", first, path, rest);
 }
 
 /* One column: share, time, how often, how long each. */
@@ -142,9 +146,14 @@ static void print_many(FILE *f, const struct text_group *g, const struct run_rec
 		grid_cell(&grid, "%s      ", format_ns(text, (double)busy[i]));
 	grid_cell(&grid, "all but idle");
 	for (u32 k = 0; k < n; k++) {
-		for (u32 i = 0; i < g->nr; i++)
-			grid_cell(&grid, "%s %4.1f%%", format_ns(text, (double)row[k].ns[i]),
-			          100.0 * (double)row[k].ns[i] / (double)max(busy[i], 1UL));
+		for (u32 i = 0; i < g->nr; i++) {
+			if (row[k].ns[i])
+				grid_cell(&grid, "%s %4.1f%%",
+				          format_ns(text, (double)row[k].ns[i]),
+				          100.0 * (double)row[k].ns[i] / (double)busy[i]);
+			else
+				grid_cell(&grid, "-      ");
+		}
 		path_cell(&grid, row[k].path, room);
 	}
 	grid_print(&grid, f, 4, 400, 0);
@@ -175,6 +184,21 @@ static void free_means(struct run_record *mean, u32 n)
 		record_free(&mean[i]);
 }
 
+/* A thousandth of the busiest column's time: what would be printed as 0.0% is left out. */
+static u64 least_shown(const struct run_record *mean, u32 nr)
+{
+	u64 most = 0;
+
+	for (u32 i = 0; i < nr; i++) {
+		u64 busy;
+		u64 idle;
+
+		record_cpu_time(&mean[i], &busy, &idle);
+		most = max(most, busy);
+	}
+	return max(most / 1000, 1UL);
+}
+
 void text_spans(FILE *f, const struct text_group *group, u32 nr_rows)
 {
 	struct run_record mean[TEXT_GROUP_MAX];
@@ -187,7 +211,7 @@ void text_spans(FILE *f, const struct text_group *group, u32 nr_rows)
 		return;
 	row = collect_rows(mean, nr, &n);
 	n = min(n, nr_rows);
-	while (n && !row[n - 1].largest)
+	while (n && row[n - 1].largest < least_shown(mean, nr))
 		n--;
 	if (n && nr == 1)
 		print_one(f, &mean[0], row, n);

@@ -1,0 +1,185 @@
+#!/bin/bash
+# The command as its user meets it: exit codes, messages, files, Ctrl-C.
+#
+# Each line of the first part is a command, the exit code it must have, and a text that must appear
+# in what it prints. Run from the root of the sources; QUIRE is the program.
+
+quire=${QUIRE:-build/quire}
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+fail() {
+	echo "FAIL $*"
+	failed=1
+}
+
+# expect CODE TEXT ARGUMENT...
+expect() {
+	local code=$1 text=$2 got
+	shift 2
+	timeout 120 "$quire" "$@" >"$dir/out" 2>&1 </dev/null
+	got=$?
+	if [ $got != "$code" ]; then
+		fail "quire $*: exit code $got instead of $code"
+		tail -5 "$dir/out"
+	elif ! grep -qF -- "$text" "$dir/out"; then
+		fail "quire $*: does not say '$text' but"
+		tail -5 "$dir/out"
+	fi
+}
+
+# ---- the command line ----
+
+expect 2 "usage: quire VERB"
+expect 0 "usage: quire VERB" --help
+expect 0 "quire 0." --version
+expect 2 "did you mean run?" rnu
+expect 2 "did you mean reproduce?" reproduse
+expect 0 "usage: quire run SCENARIO" run --help
+expect 0 "examples:" reproduce --help
+expect 0 "examples:" list --help
+expect 2 "which scenario?" run
+expect 2 "did you mean smoke?" run smok
+expect 2 "there is no scenario" run nothing/like/this.lua
+expect 2 "did you mean --repeat?" run smoke --repaet 3
+expect 2 "did you mean --print-config?" run smoke --print-confg
+expect 2 "has no option -x" run smoke -x
+expect 2 "--repeat expects a whole number" run smoke --repeat many
+expect 2 "--repeat expects a whole number" run smoke --repeat 0
+expect 2 "--repeat expects a whole number" run smoke --repeat -1
+expect 2 "--seed expects a whole number" run smoke --seed 1e3
+expect 2 "--json needs an argument" run smoke --json
+expect 2 "takes no argument" run smoke --check=yes
+expect 2 "--on expects" run smoke --on simm
+expect 2 "--on expects" run smoke --on ""
+expect 2 "--set expects NAME=VALUE" run smoke --set size
+expect 2 "--vary expects NAME=VALUE" run smoke --vary loops=
+expect 2 "one scenario at a time" run smoke smoke
+expect 2 "has no variant" run smoke --variant lazi
+expect 2 "did you mean lazy?" run madv-free --variant lazi
+expect 2 "vm.swappiness" run smoke --set vm.swapiness=10
+expect 2 "unit" run smoke --set size=12
+expect 2 "small" run smoke --machine smal
+expect 2 "4.0" run smoke --kernel 4.1
+expect 2 "did you mean madv-free?" reproduce madv-fre
+expect 2 "did you mean knobs?" list knob
+expect 2 "no knob begins with" list knobs nothing
+expect 2 "does not know what to do" list machines small extra
+expect 1 "cannot write /nonexistent/x" run smoke --json /nonexistent/x
+expect 1 "cannot write $dir" run smoke --csv "$dir"
+expect 1 "cannot write /nonexistent/x" reproduce madv-free --json /nonexistent/x
+
+# ---- lists ----
+
+expect 0 "madvise.free_list" list knobs
+expect 0 "stay | inactive_anon | inactive_file" list knobs madvise.free_list
+expect 0 "page_clear" list costs
+expect 0 "assumed" list costs minchan-2015
+expect 0 "minchan-2015" list machines
+expect 0 "madv-free" list scenarios
+expect 0 "pgrotated" list counters
+
+# ---- runs ----
+
+expect 0 "elapsed" run smoke
+expect 0 "vm.swappiness" run smoke --print-config
+expect 0 "--set" run smoke --print-config --set vm.swappiness=10
+
+cat >"$dir/loop.lua" <<'END'
+scenario "loop"
+machine { profile = "small", cpus = 1, ram = "64M", swap = 0 }
+group "g" { count = 1, run = function(t)
+	while true do end
+end }
+END
+expect 2 "loop.lua:" run "$dir/loop.lua"
+
+cat >"$dir/error.lua" <<'END'
+scenario "error"
+machine { profile = "small", cpus = 1, ram = "64M", swap = 0 }
+group "g" { count = 1, run = function(t)
+	local m = t:mmap("1M")
+	m:fil()
+end }
+END
+expect 2 "error.lua:5" run "$dir/error.lua"
+
+cat >"$dir/wrong.lua" <<'END'
+scenario "wrong"
+machine { profile = "small", cpus = 1, ram = "64M", swap = 0 }
+group "g" { count = 1, run = function(t) t:mmap("1M"):fill() end }
+expect { "each.pgfault == 0" }
+END
+expect 1 "NOT MET" run "$dir/wrong.lua"
+
+cat >"$dir/long.lua" <<'END'
+scenario "long"
+machine { profile = "small", cpus = 1, ram = "64M", swap = 0 }
+timeout "1000h"
+group "g" { count = 1, run = function(t)
+	local m = t:mmap("16M")
+	for _ = 1, 1000000 do m:fill() m:madvise("dontneed") end
+end }
+END
+expect 2 "no end after 1 s of CPU time" run "$dir/long.lua" --cpu-limit 1
+
+# Files: the same bytes twice, and however many run at once.
+for i in 1 2; do
+	"$quire" run smoke --repeat 3 -j $i --json "$dir/$i.json" --csv "$dir/$i.csv" \
+		--folded "$dir/$i.folded" >"$dir/$i.txt" 2>&1 || fail "run smoke, -j $i"
+done
+for kind in json csv folded txt; do
+	cmp -s "$dir/1.$kind" "$dir/2.$kind" || fail "-j changes the $kind output"
+	[ -s "$dir/1.$kind" ] || fail "no $kind output"
+done
+"$quire" run smoke --json - 2>/dev/null | grep -q '"schema": 1' || fail "--json -"
+"$quire" run smoke --csv - 2>/dev/null | head -1 | grep -q '^scenario,target' || fail "--csv -"
+expect 1 "No space left" run smoke --json /dev/full
+"$quire" run smoke --proc "$dir/proc" >/dev/null 2>&1 || fail "--proc"
+for f in vmstat zoneinfo meminfo buddyinfo; do
+	[ -s "$dir/proc/$f" ] || fail "--proc writes no $f"
+done
+expect 1 "/nonexistent/proc" run smoke --proc /nonexistent/proc
+"$quire" run smoke >/dev/full 2>"$dir/err"
+[ $? = 1 ] && grep -q 'cannot write the output' "$dir/err" || fail "full standard output"
+
+children() {
+	cat "/proc/$1/task/$1/children" 2>/dev/null
+}
+
+# Ctrl-C: dies of the signal, takes its children along, leaves no file.
+"$quire" run "$dir/long.lua" --repeat 4 -j 2 --json "$dir/never.json" >/dev/null 2>&1 &
+pid=$!
+for _ in $(seq 50); do
+	read -r child other < <(children $pid)
+	[ -n "$other" ] && break
+	sleep 0.1
+done
+[ -n "$other" ] || fail "no two children are running"
+kill -TERM $pid
+wait $pid
+status=$?
+[ $status = 143 ] || fail "ended with $status instead of 143 after SIGTERM"
+sleep 0.2
+[ -z "$child" ] || ! kill -0 "$child" 2>/dev/null || fail "a child outlives SIGTERM"
+compgen -G "$dir/never*" >/dev/null && fail "a file is left after SIGTERM"
+
+# A parent that is killed takes its children along too.
+"$quire" run "$dir/long.lua" --repeat 4 -j 2 >/dev/null 2>&1 &
+pid=$!
+for _ in $(seq 50); do
+	read -r child other < <(children $pid)
+	[ -n "$child" ] && break
+	sleep 0.1
+done
+kill -KILL $pid
+wait $pid 2>/dev/null
+for _ in $(seq 20); do
+	kill -0 "$child" 2>/dev/null || break
+	sleep 0.1
+done
+kill -0 "$child" 2>/dev/null && fail "a child outlives SIGKILL of its parent"
+
+[ $failed = 0 ] && echo "ok"
+exit $failed
