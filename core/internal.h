@@ -310,13 +310,14 @@ void vmstat_init_holder(struct machine *m, struct stat_holder *h);
 struct stat_cpu *__stat_cpu_alloc(struct machine *m, struct stat_holder *h);
 void __stat_fold(struct machine *m, struct stat_holder *h, enum vm_item item, long amount);
 
-static inline struct stat_cpu *stat_cpu(struct machine *m, struct stat_holder *h)
+/* For @nr changes, which are paid for here. */
+static __always_inline struct stat_cpu *stat_cpu(struct machine *m, struct stat_holder *h, u32 nr)
 {
 	struct stat_cpu *s = h->cpu[world_self->id];
 
 	if (unlikely(!s))
 		s = __stat_cpu_alloc(m, h);
-	charge(COST_VMSTAT);
+	charge_n(COST_VMSTAT, nr);
 	/* Its line is written; COST_VMSTAT pays for that unless another CPU has looked at it. */
 	if (unlikely(s->line.shared || s->line.writer != world_self->id + 1))
 		world_line_write(&s->line);
@@ -325,10 +326,10 @@ static inline struct stat_cpu *stat_cpu(struct machine *m, struct stat_holder *h
 	return s;
 }
 
-static inline void mod_holder_state(struct machine *m, struct stat_holder *h, enum vm_item item,
-                                    long delta)
+/* An add that passes the threshold takes all of the difference along. */
+static __always_inline void __mod_stat(struct machine *m, struct stat_holder *h,
+                                       struct stat_cpu *s, enum vm_item item, long delta)
 {
-	struct stat_cpu *s = stat_cpu(m, h);
 	long x = s->diff[item] + delta;
 
 	if (unlikely(x > s->threshold || x < -(long)s->threshold)) {
@@ -336,6 +337,12 @@ static inline void mod_holder_state(struct machine *m, struct stat_holder *h, en
 		x = 0;
 	}
 	s->diff[item] = (s8)x;
+}
+
+static inline void mod_holder_state(struct machine *m, struct stat_holder *h, enum vm_item item,
+                                    long delta)
+{
+	__mod_stat(m, h, stat_cpu(m, h, 1), item, delta);
 }
 
 /* Adds @delta to a zone or node item with the threshold rule; interrupts off or item not used in
@@ -352,19 +359,7 @@ static inline void mod_node_state(struct zone *z, enum vm_item item, long delta)
 }
 
 /* The rule of Linux's inc_ and dec_ forms: a fold overshoots by half the threshold. @one: 1, -1. */
-static inline void inc_zone_state(struct zone *z, enum vm_item item, int one)
-{
-	struct stat_cpu *s = stat_cpu(z->machine, &z->stat);
-	long x = s->diff[item] + one;
-
-	if (unlikely(x * one > s->threshold)) {
-		long overstep = one * (s->threshold >> 1);
-
-		__stat_fold(z->machine, &z->stat, item, x + overstep);
-		x = -overstep;
-	}
-	s->diff[item] = (s8)x;
-}
+void inc_zone_state(struct zone *z, enum vm_item item, int one);
 
 /* Cheap value and exact sum, negatives as 0. Order points; charge the lines they read. */
 unsigned long zone_page_state(struct zone *z, enum vm_item item);

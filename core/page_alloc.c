@@ -47,45 +47,57 @@ static enum migratetype gfp_migratetype(const struct machine *m, gfp_t gfp)
 
 /* ---- taking a page from a zone ------------------------------------------------------------------------------ */
 
-/* Counted without a threshold's global update from 4.14 on. */
-static void numa_event(struct zone *z, enum vm_item item)
+/*
+ * A NUMA event's byte is full. Before 4.14 these were items like others, with inc_zone_state()'s
+ * rule; since then they are sums that nobody reads until they are printed.
+ */
+static noinline void numa_fold(struct zone *z, struct stat_cpu *s, enum vm_item item)
 {
 	struct machine *m = z->machine;
-	struct stat_cpu *s;
+	long overstep = s->threshold >> 1;
 
 	if (m->knob.lru_per == LRU_PER_ZONE) {
-		inc_zone_state(z, item, 1);
-		return;
-	}
-	s = stat_cpu(m, &z->stat);
-	if (unlikely(++s->diff[item] >= s->threshold)) {
+		__stat_fold(m, &z->stat, item, s->diff[item] + overstep);
+		s->diff[item] = (s8)-overstep;
+	} else {
 		atomic_long_add(s->diff[item], &z->stat.v[item]);
 		atomic_long_add(s->diff[item], &m->vm_stat.v[item]);
 		s->diff[item] = 0;
 	}
 }
 
-static inline void zone_statistics(struct zone *preferred, struct zone *z)
+static __always_inline void numa_event(struct zone *z, struct stat_cpu *s, enum vm_item item)
 {
-	if (likely(z->pgdat == preferred->pgdat)) {
-		numa_event(z, NUMA_HIT);
-	} else {
-		numa_event(z, NUMA_MISS);
-		numa_event(preferred, NUMA_FOREIGN);
+	s->diff[item] += 1;
+	if (unlikely(s->diff[item] > s->threshold))
+		numa_fold(z, s, item);
+}
+
+/*
+ * The zone's counters of an allocation. Its turn in the fair pass shortens; that is looked at
+ * without an order point, since the watermark test has just had one.
+ */
+static __always_inline void count_zone_alloc(struct machine *m, struct zone *preferred,
+                                             struct zone *z, unsigned int order)
+{
+	struct stat_cpu *s = stat_cpu(m, &z->stat, 2 + m->knob.zone_fair);
+
+	if (m->knob.zone_fair) {
+		__mod_stat(m, &z->stat, s, NR_ALLOC_BATCH, -(1L << order));
+		if (unlikely(atomic_long_peek(&z->stat.v[NR_ALLOC_BATCH]) <= 0))
+			z->flags |= ZONE_FAIR_DEPLETED;
 	}
-	numa_event(z, likely(z->pgdat->node_id == world_self->node) ? NUMA_LOCAL : NUMA_OTHER);
+	if (likely(z->pgdat == preferred->pgdat)) {
+		numa_event(z, s, NUMA_HIT);
+	} else {
+		numa_event(z, s, NUMA_MISS);
+		numa_event(preferred, stat_cpu(m, &preferred->stat, 1), NUMA_FOREIGN);
+	}
+	numa_event(z, s, likely(z->pgdat->node_id == world_self->node) ? NUMA_LOCAL : NUMA_OTHER);
 }
 
-/* The zone's turn in the fair pass shortens. No order point: the watermark test has just had one. */
-static void use_alloc_batch(struct zone *z, unsigned int order)
-{
-	mod_zone_state(z, NR_ALLOC_BATCH, -(1L << order));
-	if (unlikely(atomic_long_peek(&z->stat.v[NR_ALLOC_BATCH]) <= 0))
-		z->flags |= ZONE_FAIR_DEPLETED;
-}
-
-static inline void prep_new_page(struct machine *m, struct zone *z, struct page *page,
-                                 unsigned int order)
+static __always_inline void prep_new_page(struct machine *m, struct zone *z, struct page *page,
+                                          unsigned int order)
 {
 	page->refcount = 1;
 	page->index = 0;
@@ -95,8 +107,9 @@ static inline void prep_new_page(struct machine *m, struct zone *z, struct page 
 }
 
 /* One block from @z, whose marks allow it; NULL if there is no block of that size. */
-static struct page *rmqueue(struct machine *m, struct zone *preferred, struct zone *z, gfp_t gfp,
-                            unsigned int order, u32 alloc_flags)
+static __always_inline struct page *rmqueue(struct machine *m, struct zone *preferred,
+                                            struct zone *z, gfp_t gfp, unsigned int order,
+                                            u32 alloc_flags)
 {
 	enum migratetype mt = gfp_migratetype(m, gfp);
 	struct page *page;
@@ -107,9 +120,7 @@ static struct page *rmqueue(struct machine *m, struct zone *preferred, struct zo
 		page = rmqueue_buddy(z, order, mt, alloc_flags);
 	if (unlikely(!page))
 		return NULL;
-	if (m->knob.zone_fair)
-		use_alloc_batch(z, order);
-	zone_statistics(preferred, z);
+	count_zone_alloc(m, preferred, z, order);
 	prep_new_page(m, z, page, order);
 	/* 5.0: the marks have been raised, and kswapd need not find out by itself. */
 	if (unlikely(z->flags & ZONE_BOOSTED_WATERMARK) && alloc_flags & ALLOC_KSWAPD) {
@@ -122,8 +133,8 @@ static struct page *rmqueue(struct machine *m, struct zone *preferred, struct zo
 /* ---- the free-list pass ---------------------------------------------------------------------------------------- */
 
 /* zone_watermark_ok() with a short cut for the usual request: one page, no access to reserves. */
-static inline bool zone_watermark_fast(struct zone *z, unsigned int order, unsigned long mark,
-                                       int highest, u32 alloc_flags)
+static __always_inline bool zone_watermark_fast(struct zone *z, unsigned int order,
+                                                unsigned long mark, int highest, u32 alloc_flags)
 {
 	long free;
 
@@ -148,8 +159,8 @@ static inline bool zone_watermark_fast(struct zone *z, unsigned int order, unsig
  * May @z give a page? 6.7: an allocation that finds the zone below its high mark says so, and
  * per-CPU lists shrink instead of growing.
  */
-static inline bool zone_allows(struct machine *m, struct zone *z, unsigned int order, int highest,
-                               u32 alloc_flags)
+static __always_inline bool zone_allows(struct machine *m, struct zone *z, unsigned int order,
+                                        int highest, u32 alloc_flags)
 {
 	if (alloc_flags & ALLOC_NO_WATERMARKS)
 		return true;
@@ -248,7 +259,7 @@ again:
  * How the fast path goes about it. 5.0: on a node with something below Normal, Normal's pageblocks
  * are not to be mixed while other zones have unmixed ones.
  */
-static inline u32 fast_alloc_flags(struct machine *m, gfp_t gfp)
+static __always_inline u32 fast_alloc_flags(struct machine *m, gfp_t gfp)
 {
 	u32 alloc_flags = WMARK_LOW;
 	struct zone *z;
@@ -291,7 +302,7 @@ struct page *alloc_pages(struct machine *m, gfp_t gfp, unsigned int order)
 {
 	struct page *page;
 
-	charge(COST_ALLOC);
+	charge2(COST_ALLOC, COST_PAGE_LINE);
 	if (unlikely(order >= MAX_ORDER))
 		return NULL;
 	if (unlikely(world_should_fail(m->world, WORLD_FAIL_PAGE_ALLOC)) && !(gfp & __GFP_NOFAIL))
@@ -354,7 +365,8 @@ static noinline __cold void bad_page(const struct machine *m, const struct page 
 }
 
 /* Checks that nobody needs the pages any more, and makes them blank. */
-static inline void free_pages_prepare(struct machine *m, struct page *page, unsigned int order)
+static __always_inline void free_pages_prepare(struct machine *m, struct page *page,
+                                               unsigned int order)
 {
 	u64 pfn = page_to_pfn(m, page);
 

@@ -111,7 +111,7 @@ struct per_cpu_pages *__zone_pcp_alloc(struct zone *z)
 /* ---- who may touch a list ------------------------------------------------------------------------------- */
 
 /* The running CPU's own: interrupts off, and in the auto form the lock, unless someone drains. */
-static bool pcp_trylock(const struct machine *m, struct per_cpu_pages *pcp)
+static __always_inline bool pcp_trylock(const struct machine *m, struct per_cpu_pages *pcp)
 {
 	world_irq_save();
 	if (m->knob.pcp == PCP_FIXED || likely(spin_trylock(&pcp->lock)))
@@ -127,7 +127,7 @@ static void pcp_lock(const struct machine *m, struct per_cpu_pages *pcp)
 		spin_lock(&pcp->lock);
 }
 
-static void pcp_unlock(const struct machine *m, struct per_cpu_pages *pcp)
+static __always_inline void pcp_unlock(const struct machine *m, struct per_cpu_pages *pcp)
 {
 	if (m->knob.pcp == PCP_AUTO)
 		spin_unlock(&pcp->lock);
@@ -254,7 +254,7 @@ struct page *rmqueue_pcplist(struct machine *m, struct zone *z, unsigned int ord
 		/* The next one after that: popping it will write to its neighbour. */
 		__builtin_prefetch(&list->base[list->first + 1], 1);
 	}
-	charge2(COST_PCP, COST_PAGE_LINE);
+	charge(COST_PCP);
 	pcp_unlock(m, pcp);
 	return page;
 }
@@ -341,8 +341,9 @@ static void free_commit_auto(struct zone *z, struct per_cpu_pages *pcp, struct p
 
 /* ---- giving ------------------------------------------------------------------------------------------------------ */
 
-static inline void free_commit(struct machine *m, struct zone *z, struct per_cpu_pages *pcp,
-                               struct page *page, unsigned int order, bool cold)
+static __always_inline void free_commit(struct machine *m, struct zone *z,
+                                        struct per_cpu_pages *pcp, struct page *page,
+                                        unsigned int order, bool cold)
 {
 	enum migratetype mt = get_pageblock_migratetype(z, page_to_pfn(m, page));
 

@@ -87,6 +87,20 @@ static void stat_cpu_release(struct cpu_data *d, struct stat_holder *h)
 	d->stat_free = s;
 }
 
+void inc_zone_state(struct zone *z, enum vm_item item, int one)
+{
+	struct stat_cpu *s = stat_cpu(z->machine, &z->stat, 1);
+	long x = s->diff[item] + one;
+
+	if (x * one > s->threshold) {
+		long overstep = one * (s->threshold >> 1);
+
+		__stat_fold(z->machine, &z->stat, item, x + overstep);
+		x = -overstep;
+	}
+	s->diff[item] = (s8)x;
+}
+
 /* A difference leaves the CPU. Adds commute: no order point. */
 void __stat_fold(struct machine *m, struct stat_holder *h, enum vm_item item, long amount)
 {
