@@ -337,45 +337,88 @@ void text_sweep(FILE *f, const struct results *r, const char *target)
 
 /* ---- two targets -------------------------------------------------------------------------------- */
 
+static void side_cells(struct grid *grid, const char *name, bool is_time, double sim, double host)
+{
+	char a[FORMAT_MAX];
+	char b[FORMAT_MAX];
+	char error[FORMAT_MAX];
+
+	grid_cell(grid, "  %s", name);
+	grid_cell(grid, "%s", is_time ? text_seconds(a, sim) : format_count(a, sim));
+	grid_cell(grid, "%s", is_time ? text_seconds(b, host) : format_count(b, host));
+	if (sim == host)
+		grid_cell(grid, "=");
+	else if (host == 0)
+		grid_cell(grid, "none on host");
+	else
+		grid_cell(grid, "%s", format_change(error, sim / host));
+}
+
+/* Counters of @a that moved and that @b does not have, on lines of their own. */
+static void print_unpaired(FILE *f, const char *heading, const struct run_record *a,
+                           const struct run_record *b)
+{
+	size_t at = 0;
+
+	for (u32 i = 0; i < a->nr_counters; i++) {
+		const struct record_counter *c = &a->counter[i];
+		char text[96];
+		size_t len;
+
+		if (!c->value || is_amount(c->name) || record_has_counter(b, c->name))
+			continue;
+		if (!at)
+			at = (size_t)fprintf(f, "  %s", heading);
+		len = (size_t)snprintf(text, sizeof(text), " %s %ld", c->name, c->value);
+		if (at + len > GRID_WIDTH)
+			at = (size_t)fprintf(f, "\n   ") - 1;
+		fputs(text, f);
+		at += len;
+	}
+	if (at)
+		fputc('\n', f);
+}
+
 void text_sides(FILE *f, const struct results *r, const struct result_column *sim,
                 const struct result_column *host)
 {
 	static const char *const time[] = {"elapsed", "user", "sys"};
-	struct run_record hm;
+	struct run_record s;
+	struct run_record h;
 	struct grid grid;
 
-	if (!column_mean(r, host, &hm))
+	if (!column_mean(r, sim, &s))
 		return;
+	if (!column_mean(r, host, &h)) {
+		record_free(&s);
+		return;
+	}
 	grid_init(&grid, "lrrr");
 	grid_cell(&grid, "%s%s%s", sim->variant, *sim->point ? " " : "", sim->point);
 	grid_cell(&grid, "sim");
 	grid_cell(&grid, "host");
 	grid_cell(&grid, "error");
-	for (u32 i = 0; i < ARRAY_SIZE(time) + hm.nr_counters; i++) {
-		bool is_time = i < ARRAY_SIZE(time);
-		const char *name = is_time ? time[i] : hm.counter[i - ARRAY_SIZE(time)].name;
-		struct summary s;
-		struct summary h;
-		char a[FORMAT_MAX];
-		char b[FORMAT_MAX];
-		char change[FORMAT_MAX];
+	for (size_t i = 0; i < ARRAY_SIZE(time); i++) {
+		double a = 0;
+		double b = 0;
 
-		column_summary(r, sim, name, &s);
-		column_summary(r, host, name, &h);
-		if (!is_time && (is_amount(name) || (!s.mean && !h.mean)))
-			continue;
-		grid_cell(&grid, "  %s", name);
-		grid_cell(&grid, "%s", is_time ? text_seconds(a, s.mean) : format_count(a, s.mean));
-		grid_cell(&grid, "%s", is_time ? text_seconds(b, h.mean) : format_count(b, h.mean));
-		if (!h.mean)
-			grid_cell(&grid, "only sim");
-		else if (!s.n || !record_has_counter(&sim->record[0], name) ? !is_time : false)
-			grid_cell(&grid, "not modelled");
-		else
-			grid_cell(&grid, "%s", format_change(change, s.mean / h.mean));
+		record_metric(&s, time[i], &a);
+		record_metric(&h, time[i], &b);
+		side_cells(&grid, time[i], true, a, b);
+	}
+	for (u32 i = 0; i < h.nr_counters; i++) {
+		const char *name = h.counter[i].name;
+		s64 a = record_counter(&s, name);
+		s64 b = h.counter[i].value;
+
+		if (!is_amount(name) && record_has_counter(&s, name) && (a || b))
+			side_cells(&grid, name, false, (double)a, (double)b);
 	}
 	fputc('\n', f);
 	grid_print(&grid, f, 2, GRID_WIDTH, 1);
 	grid_free(&grid);
-	record_free(&hm);
+	print_unpaired(f, "only the host counts:", &h, &s);
+	print_unpaired(f, "only the simulation counts:", &s, &h);
+	record_free(&s);
+	record_free(&h);
 }

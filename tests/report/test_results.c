@@ -191,6 +191,32 @@ TEST(spans_give_shares_of_busy_time)
 	results_free(&r);
 }
 
+TEST(two_targets_stand_side_by_side_with_the_error_of_the_simulation)
+{
+	struct results r;
+	struct run_record *host;
+	char *text;
+
+	fixture_results(&r, 1); /* 10 s and 20 s */
+	free(r.column[1].target);
+	r.column[1].target = report_strdup("host");
+	host = &r.column[1].record[0];
+	host->counter[1].value = 1250; /* pgfault: 1000 simulated */
+	free(host->counter[3].name);   /* allocstall_normal: simulated only */
+	host->counter[3].name = report_strdup("thp_fault_alloc");
+	text = fixture_printed(text_sides(f, &r, &r.column[0], &r.column[1]));
+	assert_string_equal(text, "\n"
+	                          "  base          sim    host   error\n"
+	                          "    elapsed   10.00   20.00  -50.0%\n"
+	                          "    user     0.5000  0.5000       =\n"
+	                          "    sys       40.00   80.00  -50.0%\n"
+	                          "    pgfault    1000    1250  -20.0%\n"
+	                          "  only the host counts: thp_fault_alloc 200\n"
+	                          "  only the simulation counts: allocstall_normal 100\n");
+	free(text);
+	results_free(&r);
+}
+
 TEST(few_pairs_are_said_to_be_few)
 {
 	char *text = fixture_printed(text_statistics_note(f, 5, false));
