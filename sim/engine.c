@@ -143,15 +143,44 @@ void sim_park(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why)
 	s->wait = NULL;
 }
 
+/* Can anything but a tick still happen on @s? The CPU that runs has been found waiting. */
+static bool sim_is_alive(const struct sim_cpu *s)
+{
+	if (s->parked == SIM_RUNS && &s->cpu != world_self)
+		return true; /* it is ready */
+	if (s->wait && s->wait->at != SIM_NEVER)
+		return true;
+	return s->park_irqs && rb_first_cached(&s->events);
+}
+
+/*
+ * CPUs that spin have ticks, so that the queue does not run empty when they wait for each other.
+ * One that has spun for long looks around.
+ */
+static void sim_check_stuck(struct sim *sim)
+{
+	for (u32 i = 0; i < sim->w.hw->nr_cpus; i++)
+		if (sim_is_alive(&sim->cpus[i]))
+			return;
+	sim_report_deadlock(sim);
+	sim_end(sim, -EDEADLK);
+}
+
 void sim_wait(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why)
 {
 	struct world_cpu *c = &s->cpu;
+	u8 outer = s->waits; /* an interrupt of a CPU that waits may wait too */
+	u64 since = c->clock;
 
+	s->waits = (u8)why;
 	while (c->clock < w->at) {
 		sim_park(s, w, why);
 		if (s->next_irq <= c->clock && !c->irq_off)
 			sim_run_irqs(s);
+		if (w->at == SIM_NEVER && c->clock - since > 2 * s->sim->w.ns_per_tick)
+			sim_check_stuck(s->sim);
 	}
+	s->waits = outer;
 	/* Interrupts may have taken it past that time. */
 	sim_order(c);
 }

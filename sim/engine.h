@@ -132,7 +132,8 @@ struct sim_cpu {
 	u64 next_irq;       /* the first pending interrupt or tick, or SIM_NEVER */
 	struct sim *sim;
 	u32 rank;
-	u8 parked;      /* enum sim_parked */
+	u8 parked;      /* enum sim_parked: what it does now */
+	u8 waits;       /* enum sim_parked: what its task or interrupt is in the middle of */
 	bool park_irqs; /* and may be interrupted */
 	u16 socket;
 	struct world_cpu cpu __attribute__((aligned(64)));

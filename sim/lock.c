@@ -76,7 +76,9 @@ void sim_spin_lock(struct spinlock *l)
 		sim_spin_queue(s, l);
 	} else {
 		l->owner = c->id + 1u;
-		c->clock = l->free_at + sim_handoff_ns(s->sim, 0);
+		c->clock = l->free_at;
+		sim_order(c); /* those that arrive until then queue up */
+		c->clock += sim_handoff_ns(s->sim, l->nr_waiters);
 		sim_order(c);
 	}
 	span_exit();

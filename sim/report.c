@@ -65,7 +65,7 @@ static void sim_report_cpu(FILE *out, const struct sim_cpu *s)
 		        c->id, c->task->name, c->task->id, ledger_lock_name[s->spins_on->class],
 		        s->spins_on->owner - 1, s->spins_on->nr_waiters,
 		        c->irq_off ? ", interrupts off" : "");
-	else if (s->parked == SIM_PARKED_IPI)
+	else if (s->waits == SIM_PARKED_IPI)
 		fprintf(out, "  CPU %u, task %s (%u), waits for an IPI%s\n", c->id, c->task->name,
 		        c->task->id, c->irq_off ? ", interrupts off" : "");
 }
