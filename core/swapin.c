@@ -45,6 +45,7 @@ static int swapin_direct(struct vm_fault *f, swp_entry_t entry, struct page **pa
 {
 	struct machine *m = f->m;
 	struct page *page = alloc_page(m, GFP_HIGHUSER_MOVABLE);
+	u64 shadow;
 	u64 pfn;
 
 	if (!page)
@@ -57,8 +58,11 @@ static int swapin_direct(struct vm_fault *f, swp_entry_t entry, struct page **pa
 	pfn = page_to_pfn(m, page);
 	page_set(page, PG_locked);
 	page_set(page, PG_swapbacked);
-	m->page_private[pfn] = entry.v;
+	shadow = get_shadow_from_swap_cache(m, entry);
+	if (shadow)
+		workingset_refault(m, page, shadow);
 	lru_cache_add(m, page);
+	m->page_private[pfn] = entry.v;
 	swap_readpage(m, page);
 	m->page_private[pfn] = 0;
 	*pagep = page;

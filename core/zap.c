@@ -90,6 +90,7 @@ static bool tlb_next_batch(struct mmu_gather *tlb)
 /* False: it was gathered, but no other can be before the gather has been flushed. */
 static inline bool __tlb_remove_page(struct mmu_gather *tlb, struct page *page)
 {
+	VM_BUG_ON(tlb->cursor == tlb->limit);
 	*tlb->cursor++ = page;
 	return likely(tlb->cursor < tlb->limit) || tlb_next_batch(tlb);
 }
@@ -277,14 +278,18 @@ static u64 zap_locked(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 static void zap_pte_range(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 {
 	while (va != end) {
+		bool full;
+
 		spin_lock(&tlb->m->table[table].ptl);
 		flush_tlb_batched_pending(tlb->mm);
 		va = zap_locked(tlb, table, va, end);
+		/* It may also have filled up with the last page of the range. */
+		full = tlb->cursor == tlb->limit;
 		/* Before the lock goes: a page may be mapped anew while its old user still sees it. */
-		if (va != end)
+		if (full)
 			tlb_flush_mmu_tlbonly(tlb);
 		spin_unlock(&tlb->m->table[table].ptl);
-		if (va != end)
+		if (full)
 			tlb_flush_mmu_free(tlb);
 	}
 }

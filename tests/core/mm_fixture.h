@@ -202,6 +202,28 @@ __attribute__((unused)) static u32 fix_read(u64 va)
 	return fix.tag[pte_pfn(fix_pte(fix.t, va))];
 }
 
+/* As reclaim would, in one go: slot, unmap, write, and out of the cache if @drop. */
+__attribute__((unused)) static void fix_swap_out(u64 va, bool drop)
+{
+	struct page *page = fix_page(fix.t, va);
+
+	lru_add_drain(fix.m);
+	get_page(page);
+	lock_page(fix.m, page);
+	if (!page_test(page, PG_swapcache))
+		assert_true(add_to_swap(fix.m, page));
+	assert_int_equal(try_to_unmap(fix.m, page, 0), SWAP_SUCCESS);
+	page_clear(page, PG_dirty);
+	swap_writepage(fix.m, page); /* unlocks; on this disk it is over when it returns */
+	assert_false(page_test(page, PG_writeback));
+	if (drop) {
+		lock_page(fix.m, page);
+		delete_from_swap_cache(fix.m, page);
+		unlock_page(fix.m, page);
+	}
+	put_page(fix.m, page);
+}
+
 __attribute__((unused)) static u64 fix_event(enum vm_event e)
 {
 	return vm_event_sum(fix.m, e);
