@@ -146,6 +146,32 @@ static void say_again(const struct running *r, const struct batch_cell *c, u64 s
 	fprintf(stderr, " --seed %lu --repeat 1%s\n", seed, r->b->again);
 }
 
+static void add_option(struct bytes *b, const char *name, const char *value)
+{
+	bool quote = strpbrk(value, " '\"*$;&") != NULL;
+	const char *part[] = {" --", name, quote ? " '" : " ", value, quote ? "'" : ""};
+
+	for (size_t i = 0; i < ARRAY_SIZE(part); i++)
+		bytes_add(b, part[i], strlen(part[i]));
+}
+
+char *again_options(const char *const *set, u32 nr_sets, const char *machine, const char *kernel,
+                    bool check)
+{
+	struct bytes b = {0};
+
+	for (u32 i = 0; i < nr_sets; i++)
+		add_option(&b, "set", set[i]);
+	if (machine)
+		add_option(&b, "machine", machine);
+	if (kernel)
+		add_option(&b, "kernel", kernel);
+	if (check)
+		bytes_add(&b, " --check", strlen(" --check"));
+	bytes_add(&b, "", 1);
+	return b.data;
+}
+
 static void say_broken(const struct batch_cell *c, const struct run_record *rec)
 {
 	const char *variant = c->s->variant[c->variant].name;

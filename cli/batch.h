@@ -35,6 +35,10 @@ struct batch {
  */
 int batch_run(const struct batch *b, struct results *out);
 
+/* The options that decide about a run's result, each after a space; for batch.again and free(). */
+char *again_options(const char *const *set, u32 nr_sets, const char *machine, const char *kernel,
+                    bool check);
+
 /* Every effective value of a cell's runs and where it came from; for config_free(). */
 void batch_config(const struct batch_cell *c, struct config *config);
 

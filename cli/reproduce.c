@@ -19,10 +19,12 @@
 #define SEEDS 8 /* DESIGN's default number of pairs */
 #define SENSITIVITY_SEEDS 2
 #define NAMES_MAX 32
+#define SETS_MAX 64
 
 enum {
 	OPT_SEEDS,
 	OPT_SEED,
+	OPT_SET,
 	OPT_ALL,
 	OPT_SENSITIVITY,
 	OPT_JOBS,
@@ -51,6 +53,8 @@ static const struct option_spec spec[] = {
 struct reproduce_args {
 	const char *name[NAMES_MAX];
 	u32 nr_names;
+	const char *set[SETS_MAX];
+	u32 nr_sets;
 	u64 seeds;
 	u64 seed;
 	u64 jobs;
@@ -68,6 +72,7 @@ struct work {
 	char path[PATH_MAX];
 	struct scenario *s;
 	struct scenario **probe; /* [spec->nr_probes] */
+	char *again;
 	struct experiment e;
 };
 
@@ -96,6 +101,13 @@ static bool parse_option(struct reproduce_args *a, struct options *o, int opt)
 		return options_number(o, opt, 1, 1000, &a->seeds);
 	case OPT_SEED:
 		return options_number(o, opt, 0, INT64_MAX - 1000, &a->seed);
+	case OPT_SET:
+		if (!strchr(o->value, '=') || a->nr_sets == SETS_MAX) {
+			cli_error("--set expects NAME=VALUE, not \"%s\"", o->value);
+			return false;
+		}
+		a->set[a->nr_sets++] = o->value;
+		return true;
 	case OPT_ALL:
 		return a->all = true;
 	case OPT_SENSITIVITY:
@@ -156,15 +168,21 @@ static bool parse(struct reproduce_args *a, int argc, char **argv, int *status)
 
 /* ---- one experiment ----------------------------------------------------------------------------- */
 
-static bool load(const char *path, const char *set, struct scenario **out)
+/* The scenario with the user's settings and, if not NULL, one more. */
+static bool load(const struct reproduce_args *a, const char *path, const char *more,
+                 struct scenario **out)
 {
+	const char *set[SETS_MAX + 1];
 	char err[TARGET_ERROR_MAX] = "";
 	struct scenario_options opt = {
 		.names = &cli_load_names,
 		.machine_dirs = cli_machine_dirs(),
-		.set = &set,
-		.nr_set = set != NULL,
+		.set = set,
+		.nr_set = a->nr_sets + (more != NULL),
 	};
+
+	memcpy(set, a->set, sizeof(a->set));
+	set[a->nr_sets] = more;
 
 	if (scenario_load(path, &opt, out, err) == 0)
 		return true;
@@ -180,7 +198,7 @@ static const struct experiment_spec *find_spec(const char *name)
 	return NULL;
 }
 
-static bool find_scenario(struct work *w, const char *name)
+static bool find_scenario(const struct reproduce_args *a, struct work *w, const char *name)
 {
 	const char *names[NAMES_MAX];
 
@@ -194,7 +212,7 @@ static bool find_scenario(struct work *w, const char *name)
 		cli_error_near(name, names, n, "there is no experiment \"%s\"", name);
 		return false;
 	}
-	if (!scenario_path(name, w->path, sizeof(w->path)) || !load(w->path, NULL, &w->s))
+	if (!scenario_path(name, w->path, sizeof(w->path)) || !load(a, w->path, NULL, &w->s))
 		return false;
 	if (!w->s->published.source) {
 		cli_error("%s declares no published figures", w->path);
@@ -256,7 +274,7 @@ static struct batch_cell *make_cells(const struct reproduce_args *a, struct work
 	for (u32 i = 0; i < nr_probes; i++) {
 		const struct probe *p = &w->spec->probe[i];
 
-		if (!load(w->path, p->set, &w->probe[i])) {
+		if (!load(a, w->path, p->set, &w->probe[i])) {
 			free(cell);
 			return NULL;
 		}
@@ -270,6 +288,8 @@ static struct batch_cell *make_cells(const struct reproduce_args *a, struct work
 
 static int reproduce_one(const struct reproduce_args *a, struct work *w)
 {
+	w->again = again_options(a->set, a->nr_sets, NULL, NULL, a->check);
+
 	struct batch b = {
 		.path = w->path,
 		.again = a->check ? " --check" : "",
@@ -292,6 +312,8 @@ static int reproduce_one(const struct reproduce_args *a, struct work *w)
 	int status;
 
 	fill_experiment(w);
+	w->e.nr_sets = a->nr_sets;
+	w->e.set = a->set;
 	cell = make_cells(a, w, &b.nr_cells);
 	if (!cell)
 		return CLI_USAGE;
@@ -324,6 +346,7 @@ static void free_work(struct work *w)
 		if (w->probe[i])
 			scenario_free(w->probe[i]);
 	free(w->probe);
+	free(w->again);
 	if (w->s)
 		scenario_free(w->s);
 }
@@ -355,7 +378,7 @@ static int reproduce_all(const struct reproduce_args *a, struct work *work)
 	int status = CLI_OK;
 
 	for (u32 i = 0; i < a->nr_names; i++)
-		if (!find_scenario(&work[i], a->name[i]))
+		if (!find_scenario(a, &work[i], a->name[i]))
 			return CLI_USAGE;
 	for (u32 i = 0; i < a->nr_names; i++) {
 		int rc = reproduce_one(a, &work[i]);

@@ -356,33 +356,6 @@ static void free_plan(struct run_plan *p)
 	free(p->again);
 }
 
-/* The options that decide about a run's result, for "again:". */
-static char *again_options(const struct run_args *a)
-{
-	struct bytes b = {0};
-	char text[PATH_MAX];
-
-	for (u32 i = 0; i < a->nr_sets; i++) {
-		bool quote = strpbrk(a->set[i], " '\"*$") != NULL;
-
-		snprintf(text, sizeof(text), " --set %s%s%s", quote ? "'" : "", a->set[i],
-		         quote ? "'" : "");
-		bytes_add(&b, text, strlen(text));
-	}
-	if (a->machine) {
-		snprintf(text, sizeof(text), " --machine %s", a->machine);
-		bytes_add(&b, text, strlen(text));
-	}
-	if (a->kernel) {
-		snprintf(text, sizeof(text), " --kernel %s", a->kernel);
-		bytes_add(&b, text, strlen(text));
-	}
-	if (a->check)
-		bytes_add(&b, " --check", strlen(" --check"));
-	bytes_add(&b, "", 1);
-	return b.data;
-}
-
 static void print_configs(const struct run_plan *p)
 {
 	for (u32 i = 0; i < p->nr_cells; i++) {
@@ -519,7 +492,7 @@ static int execute(const struct run_args *a, struct run_plan *p)
 	b.nr_seeds = (u32)a->repeat;
 	if (!b.nr_seeds)
 		b.nr_seeds = p->nr_cells > 1 && simulated(a) ? 8 : 1;
-	b.again = p->again = again_options(a);
+	b.again = p->again = again_options(a->set, a->nr_sets, a->machine, a->kernel, a->check);
 	status = batch_run(&b, &r);
 	if (status != CLI_USAGE && status != CLI_NO_HOST && any_ran(&r)) {
 		/* Results that go to standard output go there alone. */

@@ -65,24 +65,29 @@ static bool add_trial(const struct sensitivity_options *o, const struct scenario
                       struct trials *t, u32 cost, u64 ns)
 {
 	struct trial *new = &t->trial[t->nr];
+	const char **set = report_alloc(o->nr_sets + 1, sizeof(*set));
 	char err[TARGET_ERROR_MAX] = "";
-	const char *set = new->set;
 	struct scenario_options opt = {
 		.names = &cli_load_names,
 		.machine_dirs = cli_machine_dirs(),
-		.set = &set,
-		.nr_set = 1,
+		.set = set,
+		.nr_set = o->nr_sets + 1,
 	};
+	int rc;
 
 	new->cost = cost;
 	new->half = ns < s->hw->cost_ns[cost];
 	snprintf(new->set, sizeof(new->set), "cost.%s=%lu", s->profile->cost_name[cost], ns);
-	if (scenario_load(o->path, &opt, &new->s, err)) {
+	for (u32 i = 0; i < o->nr_sets; i++)
+		set[i] = o->set[i];
+	set[o->nr_sets] = new->set;
+	rc = scenario_load(o->path, &opt, &new->s, err);
+	free(set);
+	if (rc)
 		cli_error("%s", err);
-		return false;
-	}
-	t->nr++;
-	return true;
+	else
+		t->nr++;
+	return rc == 0;
 }
 
 static bool collect_trials(const struct sensitivity_options *o, const struct scenario *s,

@@ -8,7 +8,9 @@
 #include "report/published.h"
 
 struct sensitivity_options {
-	const char *path; /* of the scenario */
+	const char *path;       /* of the scenario */
+	const char *const *set; /* the user's settings */
+	u32 nr_sets;
 	u32 nr_seeds;
 	u64 seed;
 	u32 nr_parallel;

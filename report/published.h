@@ -92,6 +92,8 @@ struct experiment {
 	struct claim_result *result; /* [nr_claims] */
 	u32 nr_notes;
 	const char *const *note;
+	u32 nr_sets; /* settings by which this differs from the experiment as declared */
+	const char *const *set;
 	struct results results;
 	bool sensitivity_run;
 	u32 nr_seeds_sensitivity;

@@ -75,9 +75,12 @@ static void print_heading(FILE *f, const struct experiment *e)
 	fprintf(f, "  simulated  profile %s, %u CPUs, %s, kernel %s, ", run->machine, run->nr_cpus,
 	        ram ? ram : "?", run->kernel);
 	if (r->nr_seeds == 1)
-		fprintf(f, "seed %lu\n\n", r->seed[0]);
+		fprintf(f, "seed %lu\n", r->seed[0]);
 	else
-		fprintf(f, "%u seeds from %lu\n\n", r->nr_seeds, r->seed[0]);
+		fprintf(f, "%u seeds from %lu\n", r->nr_seeds, r->seed[0]);
+	for (u32 i = 0; i < e->nr_sets; i++)
+		fprintf(f, "  changed    %s\n", e->set[i]);
+	fputc('\n', f);
 }
 
 static void figures_line(char *buf, const struct experiment *e, const char *variant)
@@ -226,6 +229,18 @@ static void wanted_text(const struct claim *c, char *buf, size_t n)
 		snprintf(buf, n, "%.2f to %.2f", c->lo, c->hi);
 }
 
+static void value_cell(struct grid *grid, const struct claim *c, const struct claim_result *r)
+{
+	char text[FORMAT_MAX];
+
+	if (r->verdict == VERDICT_NOT_RUN)
+		grid_cell(grid, "-");
+	else if (c->kind == CLAIM_VALUE)
+		grid_cell(grid, "%s", format_count(text, r->value));
+	else
+		grid_cell(grid, "%.2f", r->value);
+}
+
 static void print_claims(FILE *f, const struct experiment *e)
 {
 	static const char *const verdict[] = {
@@ -250,11 +265,7 @@ static void print_claims(FILE *f, const struct experiment *e)
 
 		wanted_text(&e->claim[i], wanted, sizeof(wanted));
 		grid_cell(&grid, "%s", verdict[r->verdict]);
-		grid_cell(&grid,
-		          r->verdict == VERDICT_NOT_RUN ? "-"
-		          : fabs(r->value) < 1000       ? "%.2f"
-		                                        : "%.0f",
-		          r->value);
+		value_cell(&grid, &e->claim[i], r);
 		grid_cell(&grid, r->lo < r->hi ? "[%.2f, %.2f]" : "-", r->lo, r->hi);
 		grid_cell(&grid, "%s", wanted);
 		grid_cell(&grid, "%s", e->claim[i].text);

@@ -52,6 +52,36 @@ static bool same_notes_before(const struct text_group *g, u32 i)
 	return false;
 }
 
+/* One line for all seeds: "lazy: the OOM killer killed 1 to 6 of 12 tasks in 3 of 8 runs". */
+static void print_kills(FILE *f, const struct results *r, const struct result_column *c,
+                        const char *label)
+{
+	u32 least = UINT32_MAX;
+	u32 most = 0;
+	u32 nr_runs = 0;
+	u32 nr_tasks = 0;
+
+	for (u32 k = 0; k < r->nr_seeds; k++) {
+		u32 n = c->record[k].nr_oom_kills;
+
+		if (!n)
+			continue;
+		least = min(least, n);
+		most = max(most, n);
+		nr_tasks = c->record[k].nr_tasks;
+		nr_runs++;
+	}
+	if (!nr_runs)
+		return;
+	fprintf(f, "  note: %s: the OOM killer killed %u", label, least);
+	if (most > least)
+		fprintf(f, " to %u", most);
+	fprintf(f, " of %u tasks", nr_tasks);
+	if (r->nr_seeds > 1)
+		fprintf(f, " in %u of %u runs", nr_runs, r->nr_seeds);
+	fputc('\n', f);
+}
+
 void text_notes(FILE *f, const struct text_group *g)
 {
 	for (u32 i = 0; i < g->nr; i++) {
@@ -59,18 +89,14 @@ void text_notes(FILE *f, const struct text_group *g)
 		char label[128];
 
 		column_label_among(g->column, g->nr, c, label, sizeof(label));
+		print_kills(f, g->r, c, label);
 		for (u32 k = 0; k < g->r->nr_seeds; k++) {
 			const struct run_record *r = &c->record[k];
 
 			if (r->status)
 				fprintf(f, "  note: %s, seed %lu, was broken off: %s\n", label,
 				        r->seed, *r->error ? r->error : strerror(-r->status));
-			if (r->nr_oom_kills)
-				fprintf(f,
-				        "  note: %s, seed %lu: the OOM killer killed %u of %u "
-				        "tasks\n",
-				        label, r->seed, r->nr_oom_kills, r->nr_tasks);
-			if (r->nr_failed && !r->status)
+			else if (r->nr_failed)
 				fprintf(f, "  note: %s, seed %lu: %u tasks failed\n", label,
 				        r->seed, r->nr_failed);
 		}

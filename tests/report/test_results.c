@@ -247,7 +247,7 @@ TEST(a_whole_report_stays_within_a_hundred_columns)
 	text = fixture_printed(text_run(f, &r));
 	assert_non_null(strstr(text, "scenarios/x.lua: made by hand"));
 	assert_non_null(strstr(text, "profile tiny, 2 CPUs, 512M, kernel 4.0, 6 seeds from 1"));
-	assert_non_null(strstr(text, "other, seed 3: the OOM killer killed 1 of 3 tasks"));
+	assert_non_null(strstr(text, "other: the OOM killer killed 1 of 3 tasks in 1 of 6 runs"));
 	assert_non_null(strstr(text, "note: made by hand"));
 	free(text);
 	results_free(&r);
