@@ -400,6 +400,7 @@ void free_one_page(struct zone *z, struct page *page, unsigned int order)
 	u64 pfn = page_to_pfn(z->machine, page);
 
 	spin_lock_irq(&z->lock);
+	zone_reset_scanned(z);
 	__free_one_page(z, pfn, order, get_pageblock_migratetype(z, pfn));
 	mod_zone_state(z, NR_FREE_PAGES, 1L << order);
 	spin_unlock_irq(&z->lock);

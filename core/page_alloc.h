@@ -76,6 +76,18 @@ void zone_set_pageset_sizes(struct machine *m, struct zone *z); /* pcp.c */
 /* An allocation has taken part of a block of another type. zone->lock held. */
 void boost_watermark(struct zone *z, u32 alloc_flags);
 
+/*
+ * Something is freed to @z, so that it is not hopeless: reclaim counts anew (3.12 to 4.7, zone_reclaimable();
+ * later kswapd counts its failures instead, and NR_PAGES_SCANNED stays 0). zone->lock held.
+ */
+static inline void zone_reset_scanned(struct zone *z)
+{
+	long nr = atomic_long_peek(&z->stat.v[NR_PAGES_SCANNED]);
+
+	if (nr > 0)
+		mod_zone_state(z, NR_PAGES_SCANNED, -nr);
+}
+
 /* ---- buddy.c ---------------------------------------------------------------------------------- */
 
 /* Order and list of a free block, kept in the index of its first page. */

@@ -197,6 +197,7 @@ static void free_pcppages_bulk(struct zone *z, struct per_cpu_pages *pcp, s32 co
 	if (!count)
 		return;
 	spin_lock(&z->lock);
+	zone_reset_scanned(z);
 	if (z->machine->knob.pcp == PCP_FIXED)
 		free_bulk_fixed(z, pcp, count);
 	else
