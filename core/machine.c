@@ -91,6 +91,22 @@ static void choose_procedures(struct machine *m)
 	m->slowpath = m->knob.slowpath == SLOWPATH_3_19 ? slowpath_3_19 : slowpath_6_18;
 }
 
+/* Where kswapd can never reach the high marks there is nothing to run a task with. */
+static int check_enough_memory(struct machine *m, char *err, size_t n)
+{
+	struct pglist_data *pgdat;
+	struct zone *z;
+	unsigned long high = 0;
+
+	for_each_populated_zone (m, pgdat, z)
+		high += z->_watermark[WMARK_HIGH];
+	if (m->totalram_pages > high)
+		return 0;
+	snprintf(err, n, "the machine has %lu kB of memory and is to keep %lu kB free",
+	         m->totalram_pages << (PAGE_SHIFT - 10), high << (PAGE_SHIFT - 10));
+	return -EINVAL;
+}
+
 static int machine_boot(struct machine *m, char *err, size_t n)
 {
 	int ret = zones_init(m, err, n);
@@ -98,6 +114,9 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 	if (ret)
 		return ret;
 	setup_per_zone_wmarks(m);
+	ret = check_enough_memory(m, err, n);
+	if (ret)
+		return ret;
 	choose_procedures(m);
 	page_wait_init(m);
 	mutex_init(m->world, &m->oom_lock, LOCK_OOM);
