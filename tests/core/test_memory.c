@@ -198,6 +198,24 @@ TEST(a_zap_without_frames_goes_in_small_steps)
 	fix_stop();
 }
 
+/* The gather is full when a leaf table ends, and the next one goes on. */
+TEST(a_gather_may_fill_up_at_the_end_of_a_table)
+{
+	u64 va, leaf, flushes;
+
+	fix_start(1, 4096, "4.0", NULL);
+	va = fix_mmap(1024);
+	leaf = ALIGN(va + 8 * PAGE_SIZE, PMD_SIZE);
+	assert_int_equal(mm_access(fix.m, leaf - 8 * PAGE_SIZE, 16 * PAGE_SIZE, WORLD_WRITE, 0), 0);
+	flushes = null_stats(fix.w)->nr_tlb_flushes;
+	fix.w->fail_every[WORLD_FAIL_PAGE_ALLOC] = 1;
+	assert_int_equal(do_madvise(fix.m, va, 1024 * PAGE_SIZE, MM_MADV_DONTNEED), 0);
+	fix.w->fail_every[WORLD_FAIL_PAGE_ALLOC] = 0;
+	assert_int_equal(null_stats(fix.w)->nr_tlb_flushes - flushes, 2);
+	fix_audit();
+	fix_stop();
+}
+
 TEST(a_zap_frees_every_frame)
 {
 	unsigned long free;
