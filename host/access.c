@@ -113,7 +113,8 @@ static inline void access_page(struct span s, enum target_access kind)
 		*word = s.from;
 		break;
 	case TARGET_FILL:
-		memset((void *)(uintptr_t)s.from, (int)(s.from >> 12), s.to - s.from);
+		/* Never 0: kernels since 6.10 notice pages of zeros and do not swap them out. */
+		memset((void *)(uintptr_t)s.from, (int)(s.from >> 12) | 1, s.to - s.from);
 		__asm__ volatile("" ::: "memory");
 		break;
 	case TARGET_SCAN:
