@@ -290,15 +290,49 @@ static noinline struct page *alloc_pages_slow(struct machine *m, gfp_t gfp, unsi
 	return page;
 }
 
-static void alloc_pages_zero(struct machine *m, const struct page *page, unsigned int order)
+/*
+ * The request that is nearly all of them: one page from a per-CPU list that has some,
+ * in the CPU's own node, from a zone where nothing is special. NULL, with nothing done and nothing
+ * charged: the general way must decide.
+ *
+ * There is one order point, before anything is looked at. No other CPU, and no interrupt, comes
+ * between the look and the taking.
+ */
+static __always_inline struct page *alloc_page_fast(struct machine *m, gfp_t gfp)
 {
-	u64 pfn = page_to_pfn(m, page);
+	const struct pglist_data *pgdat = this_node(m);
+	struct zone *z = pgdat->zonelist[0];
+	bool fixed = m->knob.pcp == PCP_FIXED;
+	struct per_cpu_pages *pcp;
+	struct page_list *list;
+	struct page *page;
 
-	for (unsigned long i = 0; i < 1UL << order; i++)
-		world_frame_clear(pfn + i);
+	world_order();
+	if (unlikely(z->flags & (ZONE_FAIR_DEPLETED | ZONE_BELOW_HIGH | ZONE_BOOSTED_WATERMARK) ||
+	             z->type > gfp_zone_table[gfp & 15] || z->pgdat != pgdat))
+		return NULL;
+	if (unlikely(atomic_long_peek(&z->stat.v[NR_FREE_PAGES]) <=
+	             (long)wmark(z, fixed ? WMARK_LOW : WMARK_HIGH)))
+		return NULL;
+	pcp = z->pcp[world_self->id];
+	if (unlikely(!pcp))
+		return NULL;
+	list = &pcp->list[gfp_migratetype(m, gfp)];
+	if (unlikely(page_list_empty(list)))
+		return NULL;
+	if (!fixed && unlikely(!pcp_lock_fast(pcp)))
+		return NULL;
+	page = pcp_pop(pcp, list, 0);
+	charge_alloc_fast();
+	if (!fixed)
+		pcp_unlock_fast(pcp);
+	world_line_read(&z->stat.line);
+	count_zone_alloc(m, z, z, 0);
+	prep_new_page(m, z, page, 0);
+	return page;
 }
 
-struct page *alloc_pages(struct machine *m, gfp_t gfp, unsigned int order)
+static noinline struct page *alloc_pages_general(struct machine *m, gfp_t gfp, unsigned int order)
 {
 	struct page *page;
 
@@ -310,11 +344,25 @@ struct page *alloc_pages(struct machine *m, gfp_t gfp, unsigned int order)
 	page = get_page_from_freelist(m, gfp, order, fast_alloc_flags(m, gfp));
 	if (unlikely(!page))
 		page = alloc_pages_slow(m, gfp, order);
+	return page;
+}
+
+struct page *alloc_pages(struct machine *m, gfp_t gfp, unsigned int order)
+{
+	struct page *page = NULL;
+	u64 pfn;
+
+	if (likely(!order && !m->world->fail_every[WORLD_FAIL_PAGE_ALLOC]))
+		page = alloc_page_fast(m, gfp);
+	if (unlikely(!page))
+		page = alloc_pages_general(m, gfp, order);
 	if (unlikely(!page))
 		return NULL;
+	pfn = page_to_pfn(m, page);
 	if (gfp & __GFP_ZERO)
-		alloc_pages_zero(m, page, order);
-	world_trace(EVENT_ALLOC, page_to_pfn(m, page), order);
+		for (unsigned long i = 0; i < 1UL << order; i++)
+			world_frame_clear(pfn + i);
+	world_trace(EVENT_ALLOC, pfn, order);
 	return page;
 }
 
@@ -383,14 +431,42 @@ static __always_inline void free_pages_prepare(struct machine *m, struct page *p
 	world_trace(EVENT_FREE, pfn, order);
 }
 
+/*
+ * To a list of 4.0's kind that has room, which is the running CPU's alone: no lock, and since there
+ * is no order point, no interrupt to keep out. False: the general way must decide.
+ */
+static __always_inline bool free_pcp_fast(struct machine *m, struct page *page)
+{
+	struct zone *z = page_zone(m, page);
+	struct per_cpu_pages *pcp = z->pcp[world_self->id];
+	enum migratetype mt;
+
+	if (m->knob.pcp != PCP_FIXED || unlikely(!pcp || pcp->count + 1 >= pcp->high))
+		return false;
+	mt = get_pageblock_migratetype(z, page_to_pfn(m, page));
+	page->index = mt;
+	page_list_add(&pcp->list[mt], page);
+	pcp->count += 1;
+	charge(COST_PCP);
+	return true;
+}
+
 void free_unref_page(struct machine *m, struct page *page)
 {
 	free_pages_prepare(m, page, 0);
-	free_pcp_page(m, page_zone(m, page), page, 0, false);
+	if (!free_pcp_fast(m, page))
+		free_pcp_page(m, page_zone(m, page), page, 0, false);
 }
 
 static void free_page_list(struct machine *m, struct page_list *list, bool cold)
 {
+	struct page *page;
+
+	if (m->knob.pcp == PCP_FIXED && !cold) {
+		while ((page = page_list_pop(list)))
+			free_unref_page(m, page);
+		return;
+	}
 	for (u32 link = list->first; link; link = page_link(list, link)->lru_next)
 		free_pages_prepare(m, page_link(list, link), 0);
 	free_pcp_list(m, list, cold);

@@ -248,13 +248,8 @@ struct page *rmqueue_pcplist(struct machine *m, struct zone *z, unsigned int ord
 
 	if (unlikely(!pcp_trylock(m, pcp)))
 		return rmqueue_buddy(z, order, mt, alloc_flags);
-	pcp->free_count >>= 1;
-	if (likely(list->first) || pcp_refill(m, z, pcp, list, order, mt, alloc_flags)) {
-		page = page_list_pop(list);
-		pcp->count -= 1 << order;
-		/* The next one after that: popping it will write to its neighbour. */
-		__builtin_prefetch(&list->base[list->first + 1], 1);
-	}
+	if (likely(list->first) || pcp_refill(m, z, pcp, list, order, mt, alloc_flags))
+		page = pcp_pop(pcp, list, order);
 	charge(COST_PCP);
 	pcp_unlock(m, pcp);
 	return page;
