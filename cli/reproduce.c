@@ -38,6 +38,8 @@ enum {
 static const struct option_spec spec[] = {
 	[OPT_SEEDS] = {"seeds", 0, "N", "repetitions of each variant (default 8)"},
 	[OPT_SEED] = {"seed", 0, "S", "the first seed (default 1)"},
+	[OPT_SET] = {"set", 0, "NAME=VALUE",
+                     "change the experiment: a knob, a parameter, machine.X, disk.X.Y or cost.X"},
 	[OPT_ALL] = {"all", 0, NULL, "also the further runs that claims about the mechanism need"},
 	[OPT_SENSITIVITY] = {"sensitivity", 0, NULL,
                              "halve and double every assumed constant that takes time, and show\n"
@@ -270,7 +272,7 @@ static struct batch_cell *make_cells(const struct reproduce_args *a, struct work
 
 	for (u32 v = 0; v < w->s->nr_variants; v++)
 		cell[n++] = (struct batch_cell){w->s, v, "", target_by_name("sim")};
-	w->probe = report_alloc(nr_probes, sizeof(*w->probe));
+	w->probe = report_alloc(w->spec ? w->spec->nr_probes : 0, sizeof(*w->probe));
 	for (u32 i = 0; i < nr_probes; i++) {
 		const struct probe *p = &w->spec->probe[i];
 
@@ -292,7 +294,7 @@ static int reproduce_one(const struct reproduce_args *a, struct work *w)
 
 	struct batch b = {
 		.path = w->path,
-		.again = a->check ? " --check" : "",
+		.again = w->again,
 		.nr_seeds = (u32)a->seeds,
 		.seed = a->seed,
 		.nr_parallel = (u32)a->jobs,
@@ -302,6 +304,8 @@ static int reproduce_one(const struct reproduce_args *a, struct work *w)
 	};
 	struct sensitivity_options so = {
 		.path = w->path,
+		.set = a->set,
+		.nr_sets = a->nr_sets,
 		.nr_seeds = min_t(u32, (u32)a->seeds, SENSITIVITY_SEEDS),
 		.seed = a->seed,
 		.nr_parallel = (u32)a->jobs,

@@ -227,6 +227,7 @@ int sensitivity_run(const struct sensitivity_options *o, const struct scenario *
 	e->sensitivity_run = true;
 	e->nr_seeds_sensitivity = o->nr_seeds;
 	e->nr_constants = t->nr_constants;
+	e->least_share = SENSITIVITY_SHARE;
 	judge(e, s, t, &r);
 	results_free(&r);
 out:

@@ -28,6 +28,6 @@ struct sensitivity_options {
 int sensitivity_run(const struct sensitivity_options *o, const struct scenario *s,
                     struct experiment *e);
 
-#define SENSITIVITY_SHARE 0.001
+#define SENSITIVITY_SHARE 0.005
 
 #endif

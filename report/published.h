@@ -97,7 +97,8 @@ struct experiment {
 	struct results results;
 	bool sensitivity_run;
 	u32 nr_seeds_sensitivity;
-	u32 nr_constants; /* that were tried */
+	u32 nr_constants;   /* that were tried: all that take ... */
+	double least_share; /* ... this much of the busy time */
 	u32 nr_sensitivities;
 	struct sensitivity *sensitivity; /* those beyond SENSITIVITY_SHOWN */
 };

@@ -281,8 +281,12 @@ static void print_sensitivity(FILE *f, const struct experiment *e)
 
 	if (!e->sensitivity_run)
 		return;
-	fprintf(f, "\n  sensitivity: %u assumed constants halved and doubled, %u seeds\n",
-	        e->nr_constants, e->nr_seeds_sensitivity);
+	fprintf(f,
+	        "\n  sensitivity: %u assumed constants halved and doubled, %u seed%s: those that "
+	        "take at "
+	        "least %.1f%%\n  of the CPUs' busy time in some variant\n",
+	        e->nr_constants, e->nr_seeds_sensitivity, e->nr_seeds_sensitivity == 1 ? "" : "s",
+	        100 * e->least_share);
 	if (!e->nr_sensitivities) {
 		fprintf(f, "    none moves a ratio by more than %.0f%%\n", 100 * SENSITIVITY_SHOWN);
 		return;

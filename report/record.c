@@ -264,19 +264,37 @@ bool record_has_counter(const struct run_record *r, const char *name)
 	return find_counter(r, name) != NULL;
 }
 
-/* Whether @name is @metric with a zone's name behind it. */
-static bool is_zone_part(const char *name, const char *metric)
+size_t counter_stem(const char *name)
 {
 	static const char *const zone[] = {"_dma",     "_dma32", "_normal",
 	                                   "_movable", "_high",  "_device"};
+	const char *last = strrchr(name, '_');
+
+	for (size_t i = 0; last && i < ARRAY_SIZE(zone); i++)
+		if (strcmp(last, zone[i]) == 0)
+			return (size_t)(last - name);
+	return strlen(name);
+}
+
+bool counter_is_amount(const char *name)
+{
+	static const char *const events[] = {"nr_vmscan_write",      "nr_vmscan_immediate_reclaim",
+	                                     "nr_dirtied",           "nr_written",
+	                                     "nr_foll_pin_acquired", "nr_foll_pin_released",
+	                                     "nr_throttled_written"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+		if (strcmp(name, events[i]) == 0)
+			return false;
+	return strncmp(name, "nr_", 3) == 0 || strcmp(name, "workingset_nodes") == 0;
+}
+
+/* Whether @name is @metric with a zone's name behind it. */
+static bool is_zone_part(const char *name, const char *metric)
+{
 	size_t n = strlen(metric);
 
-	if (strncmp(name, metric, n) != 0)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(zone); i++)
-		if (strcmp(name + n, zone[i]) == 0)
-			return true;
-	return false;
+	return strncmp(name, metric, n) == 0 && name[n] && counter_stem(name) == n;
 }
 
 bool record_metric(const struct run_record *r, const char *metric, double *value)

@@ -105,6 +105,12 @@ int __must_check record_read(struct run_record *r, struct bytes_reader *in);
 s64 record_counter(const struct run_record *r, const char *name);
 bool record_has_counter(const struct run_record *r, const char *name);
 
+/* Amounts (nr_free_pages) have a value at any time; all other counters count what happened. */
+bool counter_is_amount(const char *name);
+
+/* The length of a counter's name without the zone it ends in: of "pgalloc_normal" 7. */
+size_t counter_stem(const char *name);
+
 /*
  * A metric by name: "elapsed", "user", "sys" in seconds, "oom_kill", a counter, or a sum of
  * counters that differ in their last part: "allocstall" is also allocstall_normal and so on, as

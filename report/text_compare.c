@@ -12,7 +12,7 @@
 /* Decimals that suit seconds of the size of @s. */
 static int decimals(double s)
 {
-	return s < 0.01 ? 6 : s < 1 ? 4 : s < 10 ? 3 : 2;
+	return s < 0.1 ? 6 : s < 1 ? 4 : s < 10 ? 3 : 2;
 }
 
 char *text_seconds(char *buf, double s)
@@ -155,20 +155,6 @@ void text_ratios(FILE *f, const struct text_group *g)
 
 /* ---- counters ----------------------------------------------------------------------------------- */
 
-/* Amounts have a value at any time; all others count what happened. */
-static bool is_amount(const char *name)
-{
-	static const char *const events[] = {"nr_vmscan_write",      "nr_vmscan_immediate_reclaim",
-	                                     "nr_dirtied",           "nr_written",
-	                                     "nr_foll_pin_acquired", "nr_foll_pin_released",
-	                                     "nr_throttled_written"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
-		if (strcmp(name, events[i]) == 0)
-			return false;
-	return strncmp(name, "nr_", 3) == 0 || strcmp(name, "workingset_nodes") == 0;
-}
-
 static bool moved(const struct text_group *g, const char *name)
 {
 	for (u32 i = 0; i < g->nr; i++)
@@ -236,7 +222,7 @@ static void print_counters(FILE *f, const struct text_group *g, const char *head
 	for (u32 i = 0; i < names->nr_counters; i++) {
 		const char *text = names->counter[i].name;
 
-		if (is_amount(text) == amounts && moved(g, text))
+		if (counter_is_amount(text) == amounts && moved(g, text))
 			name[n++] = text;
 	}
 	if (!n)
@@ -260,7 +246,9 @@ out:
 void text_counters(FILE *f, const struct text_group *g)
 {
 	print_counters(f, g, "counters that moved", false);
-	print_counters(f, g, "amounts at the end (pages)", true);
+	/* On a host they are the whole machine's, and say little about the run. */
+	if (strcmp(g->column[0]->target, "host") != 0)
+		print_counters(f, g, "amounts at the end (pages)", true);
 }
 
 /* ---- sweeps ------------------------------------------------------------------------------------- */
@@ -333,92 +321,4 @@ void text_sweep(FILE *f, const struct results *r, const char *target)
 		grid_print(&grid, f, 2, GRID_WIDTH, 2);
 		grid_free(&grid);
 	}
-}
-
-/* ---- two targets -------------------------------------------------------------------------------- */
-
-static void side_cells(struct grid *grid, const char *name, bool is_time, double sim, double host)
-{
-	char a[FORMAT_MAX];
-	char b[FORMAT_MAX];
-	char error[FORMAT_MAX];
-
-	grid_cell(grid, "  %s", name);
-	grid_cell(grid, "%s", is_time ? text_seconds(a, sim) : format_count(a, sim));
-	grid_cell(grid, "%s", is_time ? text_seconds(b, host) : format_count(b, host));
-	if (sim == host)
-		grid_cell(grid, "=");
-	else if (host == 0)
-		grid_cell(grid, "none on host");
-	else
-		grid_cell(grid, "%s", format_change(error, sim / host));
-}
-
-/* Counters of @a that moved and that @b does not have, on lines of their own. */
-static void print_unpaired(FILE *f, const char *heading, const struct run_record *a,
-                           const struct run_record *b)
-{
-	size_t at = 0;
-
-	for (u32 i = 0; i < a->nr_counters; i++) {
-		const struct record_counter *c = &a->counter[i];
-		char text[96];
-		size_t len;
-
-		if (!c->value || is_amount(c->name) || record_has_counter(b, c->name))
-			continue;
-		if (!at)
-			at = (size_t)fprintf(f, "  %s", heading);
-		len = (size_t)snprintf(text, sizeof(text), " %s %ld", c->name, c->value);
-		if (at + len > GRID_WIDTH)
-			at = (size_t)fprintf(f, "\n   ") - 1;
-		fputs(text, f);
-		at += len;
-	}
-	if (at)
-		fputc('\n', f);
-}
-
-void text_sides(FILE *f, const struct results *r, const struct result_column *sim,
-                const struct result_column *host)
-{
-	static const char *const time[] = {"elapsed", "user", "sys"};
-	struct run_record s;
-	struct run_record h;
-	struct grid grid;
-
-	if (!column_mean(r, sim, &s))
-		return;
-	if (!column_mean(r, host, &h)) {
-		record_free(&s);
-		return;
-	}
-	grid_init(&grid, "lrrr");
-	grid_cell(&grid, "%s%s%s", sim->variant, *sim->point ? " " : "", sim->point);
-	grid_cell(&grid, "sim");
-	grid_cell(&grid, "host");
-	grid_cell(&grid, "error");
-	for (size_t i = 0; i < ARRAY_SIZE(time); i++) {
-		double a = 0;
-		double b = 0;
-
-		record_metric(&s, time[i], &a);
-		record_metric(&h, time[i], &b);
-		side_cells(&grid, time[i], true, a, b);
-	}
-	for (u32 i = 0; i < h.nr_counters; i++) {
-		const char *name = h.counter[i].name;
-		s64 a = record_counter(&s, name);
-		s64 b = h.counter[i].value;
-
-		if (!is_amount(name) && record_has_counter(&s, name) && (a || b))
-			side_cells(&grid, name, false, (double)a, (double)b);
-	}
-	fputc('\n', f);
-	grid_print(&grid, f, 2, GRID_WIDTH, 1);
-	grid_free(&grid);
-	print_unpaired(f, "only the host counts:", &h, &s);
-	print_unpaired(f, "only the simulation counts:", &s, &h);
-	record_free(&s);
-	record_free(&h);
 }

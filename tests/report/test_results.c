@@ -212,7 +212,7 @@ TEST(two_targets_stand_side_by_side_with_the_error_of_the_simulation)
 	                          "    sys       40.00   80.00  -50.0%\n"
 	                          "    pgfault    1000    1250  -20.0%\n"
 	                          "  only the host counts: thp_fault_alloc 200\n"
-	                          "  only the simulation counts: allocstall_normal 100\n");
+	                          "  only the simulation counts: allocstall 100\n");
 	free(text);
 	results_free(&r);
 }
