@@ -50,9 +50,27 @@ static bool oom_is_dying(const struct machine *m, const struct task *t)
 	return !oom_today(m) && t->flags & PF_EXITING && t->mm;
 }
 
+/* A task that was not started cannot exit. (Linux shows none before it runs.) */
 static bool oom_unkillable(const struct task *t)
 {
-	return !t->mm || t->oom_score_adj == OOM_SCORE_ADJ_MIN || t->mm->oom_skip;
+	return !t->mm || t->w.state == WORLD_TASK_NEW || t->oom_score_adj == OOM_SCORE_ADJ_MIN ||
+	       t->mm->oom_skip;
+}
+
+/*
+ * Killed, but waiting for a child, which do_wait() does to the end: the child must go first. (Linux
+ * sacrifices children before their parents, and wait4() can be interrupted.)
+ */
+static bool oom_waits_for_child(const struct machine *m, const struct task *t)
+{
+	const struct task *child;
+
+	if (!t->killed || t->w.state == WORLD_TASK_RUNNING)
+		return false;
+	list_for_each_entry (child, &m->tasks, tasks)
+		if (t->w.waits_for == &child->exit_wait)
+			return true;
+	return false;
 }
 
 /* The worst task; NULL: none. *@dying: wait instead. */
@@ -65,6 +83,8 @@ static struct task *select_bad_process(struct machine *m, long *points, bool *dy
 	list_for_each_entry (t, &m->tasks, tasks) {
 		long p;
 
+		if (oom_waits_for_child(m, t))
+			continue;
 		if (oom_is_dying(m, t)) {
 			*dying = true;
 			return NULL;
