@@ -226,7 +226,7 @@ static bool job_ended(void *arg, u32 job, const struct job_outcome *o)
 	u32 cell = job_cell(r, job);
 	const struct batch_cell *c = &r->b->cell[cell];
 	struct run_record *rec = &r->out->column[cell].record[job_seed(r, job)];
-	struct bytes_reader in = {o->result.data, o->result.data + o->result.len, false};
+	struct bytes_reader in = bytes_read(&o->result);
 	u64 seed = r->out->seed[job_seed(r, job)];
 	int status;
 

@@ -56,6 +56,13 @@ void bytes_free(struct bytes *b)
 	*b = (struct bytes){0};
 }
 
+struct bytes_reader bytes_read(const struct bytes *b)
+{
+	const char *data = b->len ? b->data : ""; /* there is no NULL + 0 */
+
+	return (struct bytes_reader){data, data + b->len, false};
+}
+
 u64 bytes_get_u64(struct bytes_reader *r)
 {
 	u64 v = 0;

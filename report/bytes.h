@@ -25,6 +25,9 @@ void bytes_u64(struct bytes *b, u64 v);
 void bytes_text(struct bytes *b, const char *text);
 void bytes_free(struct bytes *b);
 
+/* Reads @b from its start. */
+struct bytes_reader bytes_read(const struct bytes *b);
+
 u64 bytes_get_u64(struct bytes_reader *r);
 
 /* A copy, for free(). Never NULL. */

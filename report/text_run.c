@@ -138,13 +138,14 @@ static void print_varied(FILE *f, const char *point)
 	fputc('\n', f);
 }
 
-static void print_group(FILE *f, const struct text_group *g)
+/* @brief: only what a sweep's points are looked at for; the rest is in --json and --csv. */
+static void print_group(FILE *f, const struct text_group *g, bool brief)
 {
 	static const char *const metric[] = {"elapsed", "user", "sys"};
 	bool simulated = strcmp(g->column[0]->target, "host") != 0;
 
 	text_times(f, g);
-	for (size_t i = 0; g->r->nr_seeds > 1 && i < ARRAY_SIZE(metric); i++) {
+	for (size_t i = 0; !brief && g->r->nr_seeds > 1 && i < ARRAY_SIZE(metric); i++) {
 		fputc('\n', f);
 		text_records(f, g, metric[i]);
 	}
@@ -152,6 +153,8 @@ static void print_group(FILE *f, const struct text_group *g)
 		fputc('\n', f);
 		text_ratios(f, g);
 	}
+	if (brief)
+		return;
 	text_statistics_note(f, g->r->nr_seeds, simulated);
 	text_counters(f, g);
 	text_spans(f, g, SPAN_ROWS);
@@ -216,9 +219,37 @@ static void print_targets_beside(FILE *f, const struct results *r)
 	}
 }
 
+/* The notes with an empty line before them, if there are any. */
+static void print_notes(FILE *f, const struct text_group *g)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *mem = open_memstream(&text, &len);
+
+	if (!mem)
+		panic("out of host memory for notes");
+	text_notes(mem, g);
+	fclose(mem);
+	if (len)
+		fprintf(f, "\n%s", text);
+	free(text);
+}
+
+static u32 count_points(const struct results *r)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < r->nr_columns; i++)
+		n += results_find(r, NULL, r->column[i].point, NULL) == &r->column[i];
+	return n;
+}
+
+#define POINTS_IN_FULL 2
+
 void text_run(FILE *f, const struct results *r)
 {
 	bool all_points = points_are_compared(r) && r->nr_columns <= TEXT_GROUP_MAX;
+	bool brief = !all_points && count_points(r) > POINTS_IN_FULL;
 
 	fprintf(f, "%s%s%s\n", r->scenario, *r->title ? ": " : "", r->title);
 	for (u32 i = 0; i < r->nr_columns; i++) {
@@ -235,13 +266,17 @@ void text_run(FILE *f, const struct results *r)
 		else if (*c->point)
 			print_varied(f, c->point);
 		fputc('\n', f);
-		print_group(f, &g);
-		fputc('\n', f);
-		text_notes(f, &g);
+		print_group(f, &g, brief);
+		print_notes(f, &g);
 		/* After the last point of a target: all of them in one table. */
-		if (!all_points && *c->point &&
-		    (i + g.nr >= r->nr_columns || !same_target(c, &r->column[i + g.nr])))
-			text_sweep(f, r, c->target);
+		if (all_points || !*c->point ||
+		    (i + g.nr < r->nr_columns && same_target(c, &r->column[i + g.nr])))
+			continue;
+		text_sweep(f, r, c->target);
+		if (brief) {
+			fputc('\n', f);
+			text_statistics_note(f, r->nr_seeds, strcmp(c->target, "host") != 0);
+		}
 	}
 	print_targets_beside(f, r);
 }

@@ -83,6 +83,8 @@ expect 0 "pgrotated" list counters
 # ---- runs ----
 
 expect 0 "elapsed" run smoke
+expect 0 "elapsed" run smoke --check
+expect 0 "elapsed" run smoke -j 0
 expect 0 "vm.swappiness" run smoke --print-config
 expect 0 "--set" run smoke --print-config --set vm.swappiness=10
 
