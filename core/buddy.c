@@ -26,7 +26,7 @@ static struct page_list *free_list(struct zone *z, unsigned int order, enum migr
 static void add_to_free_list(struct zone *z, struct page *p, unsigned int order,
                              enum migratetype mt, bool tail)
 {
-	p->flags = zone_page_flags(z) | 1u << PG_buddy;
+	p->flags = z->page_flags | 1u << PG_buddy;
 	p->index = (u64)mt << 8 | order;
 	if (tail)
 		page_list_add_tail(free_list(z, order, mt), p);
@@ -54,7 +54,7 @@ static struct page *carve_fresh(struct zone *z)
 	if (range->start_pfn == range->end_pfn)
 		z->fresh_next += 1;
 	z->free_area[MAX_ORDER - 1].nr_free -= 1;
-	p->flags = zone_page_flags(z);
+	p->flags = z->page_flags;
 	return p;
 }
 
@@ -318,7 +318,7 @@ struct page *__rmqueue(struct zone *z, unsigned int order, enum migratetype mt, 
 /* Zone and node are in the flags too, so a free block of a neighbouring zone is no buddy. */
 static bool page_is_buddy(const struct zone *z, const struct page *p, unsigned int order)
 {
-	return p->flags == (zone_page_flags(z) | 1u << PG_buddy) && buddy_order(p) == order;
+	return p->flags == (z->page_flags | 1u << PG_buddy) && buddy_order(p) == order;
 }
 
 /*
@@ -358,26 +358,86 @@ void __free_one_page(struct zone *z, u64 pfn, unsigned int order, enum migratety
 	add_to_free_list(z, pfn_to_page(m, pfn), order, mt, buddy_merge_likely(z, pfn, order));
 }
 
+/* @nr pages from @p on, in a row, to the tail of @list. */
+static void add_run(const struct zone *z, struct page_list *list, struct page *p, u32 nr,
+                    enum migratetype mt)
+{
+	for (struct page *end = p + nr; p < end; p++) {
+		p->flags = z->page_flags;
+		p->index = mt;
+		page_list_add_tail(list, p);
+	}
+}
+
+/* Frames [@start, @end), the end of a block just split, are free: largest blocks last. */
+static void add_rest(struct zone *z, u64 start, u64 end, enum migratetype mt)
+{
+	while (start < end) {
+		unsigned int order = (unsigned int)__ffs64(start);
+
+		add_to_free_list(z, pfn_to_page(z->machine, start), order, mt, false);
+		start += 1UL << order;
+	}
+}
+
+/*
+ * Up to @count single pages from the smallest block of the type: what as many calls of __rmqueue()
+ * would take, leave and charge. There is nothing smaller, so they would use up this block, in
+ * ascending order, before they came to another. Returns how many; 0: the type has run out.
+ */
+static u32 take_run(struct zone *z, u32 count, struct page_list *list, enum migratetype mt)
+{
+	for (unsigned int o = 0; o < MAX_ORDER; o++) {
+		u32 nr = min(count, 1u << o);
+		struct page *p;
+		u64 pfn;
+
+		if (!has_free_block(z, o, mt))
+			continue;
+		p = take_free_block(z, o, mt);
+		pfn = page_to_pfn(z->machine, p);
+		add_run(z, list, p, nr, mt);
+		add_rest(z, pfn + nr, pfn + (1UL << o), mt);
+		charge_n(COST_BUDDY, nr);
+		/* The first page splits all the way; page i as far as the alignment of i. */
+		charge_n(COST_BUDDY_STEP, o + (nr - 1) - (u32)hweight64(nr - 1));
+		return nr;
+	}
+	return 0;
+}
+
+/* One block by the general way. */
+static u32 take_block(struct zone *z, unsigned int order, struct page_list *list,
+                      enum migratetype mt, u32 alloc_flags)
+{
+	struct page *p = __rmqueue(z, order, mt, alloc_flags);
+
+	if (!p)
+		return 0;
+	p->index = mt;
+	page_list_add_tail(list, p);
+	return 1;
+}
+
 u32 rmqueue_bulk(struct zone *z, unsigned int order, u32 count, struct page_list *list,
                  enum migratetype mt, u32 alloc_flags)
 {
-	bool each =
-		z->machine->knob.fallback == FALLBACK_6_18; /* counted block by block since 6.10 */
 	u32 nr = 0;
 
 	spin_lock_irq(&z->lock);
 	while (nr < count) {
-		struct page *p = __rmqueue(z, order, mt, alloc_flags);
+		u32 run = order ? 0 : take_run(z, count - nr, list, mt);
 
-		if (unlikely(!p))
+		if (!run)
+			run = take_block(z, order, list, mt, alloc_flags);
+		if (unlikely(!run))
 			break;
-		p->index = mt;
-		page_list_add_tail(list, p);
-		nr += 1;
-		if (each)
-			mod_zone_state(z, NR_FREE_PAGES, -(1L << order));
+		nr += run;
 	}
-	if (!each)
+	/* 6.10 on: counted block by block. */
+	if (z->machine->knob.fallback == FALLBACK_6_18)
+		mod_zone_state_steps(z, NR_FREE_PAGES, -(1 << order), nr);
+	else
 		mod_zone_state(z, NR_FREE_PAGES, -(long)(nr << order));
 	spin_unlock_irq(&z->lock);
 	return nr;

@@ -327,8 +327,8 @@ static __always_inline struct stat_cpu *stat_cpu(struct machine *m, struct stat_
 }
 
 /* An add that passes the threshold takes all of the difference along. */
-static __always_inline void __mod_stat(struct machine *m, struct stat_holder *h,
-                                       struct stat_cpu *s, enum vm_item item, long delta)
+static __always_inline void __mod_stat(struct machine *m, struct stat_holder *h, struct stat_cpu *s,
+                                       enum vm_item item, long delta)
 {
 	long x = s->diff[item] + delta;
 
@@ -360,6 +360,9 @@ static inline void mod_node_state(struct zone *z, enum vm_item item, long delta)
 
 /* The rule of Linux's inc_ and dec_ forms: a fold overshoots by half the threshold. @one: 1, -1. */
 void inc_zone_state(struct zone *z, enum vm_item item, int one);
+
+/* mod_zone_state(z, item, step), @nr times. */
+void mod_zone_state_steps(struct zone *z, enum vm_item item, int step, u32 nr);
 
 /* Cheap value and exact sum, negatives as 0. Order points; charge the lines they read. */
 unsigned long zone_page_state(struct zone *z, enum vm_item item);
@@ -495,7 +498,7 @@ static inline int sys_exit(struct task *t, int err)
 
 /* ---- mmap.c, mprotect.c, fork.c: address spaces ---------------------------------------------------------------- */
 
-#define MMAP_MIN_ADDR 0x10000UL            /* vm.mmap_min_addr */
+#define MMAP_MIN_ADDR 0x10000UL             /* vm.mmap_min_addr */
 #define MMAP_BASE (TASK_SIZE - (128 << 20)) /* below the smallest stack gap, no randomization */
 #define BRK_START 0x555555800000UL
 #define MAX_MAP_COUNT 65530 /* vm.max_map_count */
@@ -643,8 +646,8 @@ void page_add_new_anon_rmap(struct machine *m, struct page *page, struct vm_area
                             u64 va);
 void page_add_anon_rmap(struct machine *m, struct page *page, struct vm_area_struct *vma, u64 va);
 /* @exclusive: nobody else has it, so it may belong to the VMA's own anon_vma, not the root's. */
-void do_page_add_anon_rmap(struct machine *m, struct page *page, struct vm_area_struct *vma,
-                           u64 va, bool exclusive);
+void do_page_add_anon_rmap(struct machine *m, struct page *page, struct vm_area_struct *vma, u64 va,
+                           bool exclusive);
 void page_move_anon_rmap(struct machine *m, struct page *page, struct vm_area_struct *vma);
 void page_dup_rmap(struct page *page);
 void page_remove_rmap(struct machine *m, struct page *page);
@@ -677,8 +680,8 @@ void try_to_unmap_flush_dirty(struct machine *m); /* if it has a dirty pte */
 void flush_tlb_batched_pending(struct mm_struct *mm);
 void rmap_audit(struct machine *m);
 /* Swap ptes of all address spaces, for swapfile_audit(): calls @fn for each, without charges. */
-void for_each_swap_pte(struct machine *m, void (*fn)(struct machine *m, swp_entry_t entry, void *arg),
-                       void *arg);
+void for_each_swap_pte(struct machine *m,
+                       void (*fn)(struct machine *m, swp_entry_t entry, void *arg), void *arg);
 
 /* How reclaim recognises a lazily freed page (linux-mm.md 7.6). */
 enum lazyfree_rule {

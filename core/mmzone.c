@@ -109,6 +109,7 @@ static void zone_init(struct machine *m, struct pglist_data *pgdat, enum zone_ty
 	z->machine = m;
 	z->pgdat = pgdat;
 	z->type = type;
+	z->page_flags = pgdat->node_id << PAGE_NODE_SHIFT | (u32)type << PAGE_ZONE_SHIFT;
 	spin_lock_init(m->world, &z->lock, LOCK_ZONE);
 }
 

@@ -149,6 +149,7 @@ struct zone {
 	struct machine *machine;     /* (c) */
 	struct pglist_data *pgdat;   /* (c) */
 	enum zone_type type;         /* (c) */
+	u32 page_flags;              /* (c) what a page of it has in its flags: zone and node */
 	u64 zone_start_pfn;          /* (c) */
 	unsigned long spanned_pages; /* (c) */
 	unsigned long present_pages; /* (c) */

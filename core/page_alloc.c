@@ -102,7 +102,7 @@ static __always_inline void prep_new_page(struct machine *m, struct zone *z, str
 	page->refcount = 1;
 	page->index = 0;
 	for (unsigned long i = 1; i < 1UL << order; i++)
-		page[i].flags = zone_page_flags(z);
+		page[i].flags = z->page_flags;
 	count_vm_events(m, ZONE_EVENT(PGALLOC_DMA, z->type), 1UL << order);
 }
 
@@ -463,8 +463,11 @@ static void free_page_list(struct machine *m, struct page_list *list, bool cold)
 	struct page *page;
 
 	if (m->knob.pcp == PCP_FIXED && !cold) {
-		while ((page = page_list_pop(list)))
-			free_unref_page(m, page);
+		while ((page = page_list_pop(list))) {
+			free_pages_prepare(m, page, 0);
+			if (!free_pcp_fast(m, page))
+				free_pcp_page(m, page_zone(m, page), page, 0, false);
+		}
 		return;
 	}
 	for (u32 link = list->first; link; link = page_link(list, link)->lru_next)

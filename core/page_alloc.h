@@ -35,12 +35,6 @@ static __always_inline void charge_alloc_fast(void)
 
 /* ---- mmzone.c ------------------------------------------------------------------------------- */
 
-/* What a page of @z has in its flags when nothing is set. */
-static inline u32 zone_page_flags(const struct zone *z)
-{
-	return z->pgdat->node_id << PAGE_NODE_SHIFT | (u32)z->type << PAGE_ZONE_SHIFT;
-}
-
 /*
  * The migrate type of the pageblock of @pfn. Blocks are kept relative to MOVABLE, with which all
  * begin, so that an array nobody has written to needs no host memory.

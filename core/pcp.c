@@ -147,7 +147,6 @@ static void free_coldest(struct zone *z, struct page_list *list, unsigned int or
 	if (m->knob.pcp == PCP_AUTO)
 		mt = get_pageblock_migratetype(z, pfn);
 	__free_one_page(z, pfn, order, mt);
-	mod_zone_state(z, NR_FREE_PAGES, 1L << order);
 }
 
 /* 4.0: one from each type in turn, two from each if one type is empty, all from the last. */
@@ -157,6 +156,7 @@ static void free_bulk_fixed(struct zone *z, struct per_cpu_pages *pcp, s32 count
 	s32 batch = 0;
 
 	pcp->count -= count;
+	mod_zone_state_steps(z, NR_FREE_PAGES, 1, (u32)count);
 	while (count) {
 		do {
 			batch += 1;
@@ -180,12 +180,14 @@ static void free_bulk_auto(struct zone *z, struct per_cpu_pages *pcp, s32 count,
 	while (count > 0) {
 		struct page_list *list = &pcp->list[i];
 		unsigned int order = (unsigned int)i / MIGRATE_PCPTYPES;
+		u32 nr = 0;
 
-		while (count > 0 && !page_list_empty(list)) {
+		for (; count > 0 && !page_list_empty(list); nr++) {
 			free_coldest(z, list, order);
 			count -= 1 << order;
-			pcp->count -= 1 << order;
 		}
+		pcp->count -= (s32)(nr << order);
+		mod_zone_state_steps(z, NR_FREE_PAGES, 1 << order, nr);
 		i = (i + 1) % NR_PCP_LISTS;
 	}
 }
@@ -542,7 +544,7 @@ static void pcp_list_audit(struct zone *z, struct per_cpu_pages *pcp, int i)
 	for (u32 link = list->first; link; link = page_link(list, link)->lru_next) {
 		const struct page *p = page_link(list, link);
 
-		if (p->flags != zone_page_flags(z) || p->refcount || p->mapcount || p->mapping ||
+		if (p->flags != z->page_flags || p->refcount || p->mapcount || p->mapping ||
 		    p->index != (u64)(i % MIGRATE_PCPTYPES)) {
 			dump_page(z->machine, p, "on a per-CPU list");
 			panic("frame 0x%lx is not free", page_to_pfn(z->machine, p));

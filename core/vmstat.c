@@ -87,6 +87,29 @@ static void stat_cpu_release(struct cpu_data *d, struct stat_holder *h)
 	d->stat_free = s;
 }
 
+/* As many steps as fit under the threshold are taken at once. */
+void mod_zone_state_steps(struct zone *z, enum vm_item item, int step, u32 nr)
+{
+	struct stat_cpu *s = stat_cpu(z->machine, &z->stat, nr);
+	long size = step < 0 ? -step : step;
+	long sign = step < 0 ? -1 : 1;
+	long x = s->diff[item] * sign; /* as if it were counted upwards */
+	long left = nr;
+
+	while (left) {
+		long until_fold = x > s->threshold ? 1 : (s->threshold - x) / size + 1;
+
+		if (left < until_fold) {
+			x += left * size;
+			break;
+		}
+		left -= until_fold;
+		__stat_fold(z->machine, &z->stat, item, (x + until_fold * size) * sign);
+		x = 0;
+	}
+	s->diff[item] = (s8)(x * sign);
+}
+
 void inc_zone_state(struct zone *z, enum vm_item item, int one)
 {
 	struct stat_cpu *s = stat_cpu(z->machine, &z->stat, 1);

@@ -165,6 +165,86 @@ TEST(buddy_matches_bitmap)
 	}
 }
 
+/* What of a zone the order of later allocations depends on. */
+static u64 zone_digest(struct machine *m, struct zone *z)
+{
+	u64 digest = m->world->cpu[0]->clock;
+
+	for (unsigned int order = 0; order < MAX_ORDER; order++)
+		for (int mt = 0; mt < MIGRATE_TYPES; mt++) {
+			const struct page_list *l = free_list(z, order, (enum migratetype)mt);
+
+			for (u32 link = l->first; link; link = page_link(l, link)->lru_next)
+				digest =
+					rand_mix(digest ^ (page_to_pfn(m, page_link(l, link)) << 8 |
+				                           order << 4 | (u32)mt));
+		}
+	return digest;
+}
+
+TEST(pages_in_bulk_are_those_of_as_many_single_requests)
+{
+	struct hw_machine *hw[2];
+	struct machine *m[2];
+	static struct page *held[2][8192];
+	u32 nr_held = 0;
+	struct rand_stream r;
+
+	for (int i = 0; i < 2; i++) {
+		hw[i] = bare_zones(1, 0, 8192, 0);
+		m[i] = bare_create(hw[i], "6.18", NULL);
+	}
+	rand_init(&r, test_seed(), 5, 0);
+	for (int step = 0; step < 3000; step++) {
+		u32 count = 1 + (u32)rand_below(&r, 70);
+		enum migratetype mt = (enum migratetype)rand_below(&r, MIGRATE_TYPES);
+		u32 frees = rand_chance(&r, step % 300, 300) ? count : 0;
+		struct page_list list;
+		struct zone *z;
+		u32 nr;
+
+		for (int i = 0; i < 2; i++) {
+			world_self = m[i]->world->cpu[0];
+			z = bare_zone(m[i], ZONE_DMA32);
+			page_list_init(&list, z->pgdat->mem_map);
+			if (i) {
+				nr = rmqueue_bulk(z, 0, count, &list, mt, 0);
+			} else {
+				spin_lock_irq(&z->lock);
+				for (nr = 0; nr < count && take_block(z, 0, &list, mt, 0);)
+					nr += 1;
+				for (u32 j = 0; j < nr; j++)
+					mod_zone_state(z, NR_FREE_PAGES, -1);
+				spin_unlock_irq(&z->lock);
+			}
+			for (u32 j = 0; j < nr; j++)
+				held[i][nr_held + j] = page_list_pop(&list);
+			assert_true(page_list_empty(&list));
+		}
+		for (u32 j = 0; j < nr; j++)
+			assert_int_equal(page_to_pfn(m[0], held[0][nr_held + j]),
+			                 page_to_pfn(m[1], held[1][nr_held + j]));
+		nr_held += nr;
+		for (; frees && nr_held; frees--) {
+			u32 which = (u32)rand_below(&r, nr_held);
+
+			nr_held -= 1;
+			for (int i = 0; i < 2; i++) {
+				world_self = m[i]->world->cpu[0];
+				free_one_page(bare_zone(m[i], ZONE_DMA32), held[i][which], 0);
+				held[i][which] = held[i][nr_held];
+			}
+		}
+		for (u32 c = 0; c < NR_WORLD_COSTS; c++)
+			assert_int_equal(m[0]->world->ledger.cost_count[c],
+			                 m[1]->world->ledger.cost_count[c]);
+		assert_int_equal(zone_digest(m[0], bare_zone(m[0], ZONE_DMA32)),
+		                 zone_digest(m[1], bare_zone(m[1], ZONE_DMA32)));
+	}
+	for (int i = 0; i < 2; i++)
+		bare_destroy(m[i], hw[i]);
+}
+
 TEST(never_used_memory_is_carved_in_ascending_order)
 {
 	struct hw_machine *hw = bare_zones(1, 0, 8192, 0);

@@ -44,7 +44,7 @@ TEST(a_new_page_is_blank_and_has_one_reference)
 
 	assert_int_equal(p->refcount, 1);
 	for (int i = 0; i < 4; i++) {
-		assert_int_equal(p[i].flags, zone_page_flags(page_zone(m, p)));
+		assert_int_equal(p[i].flags, page_zone(m, p)->page_flags);
 		assert_int_equal(p[i].mapcount, 0);
 		assert_int_equal(p[i].mapping, 0);
 	}
@@ -501,7 +501,7 @@ TEST(a_page_in_use_cannot_be_freed)
 	page_clear(p, PG_lru);
 	page_set(p, PG_dirty);
 	free_unref_page(m, p);
-	assert_int_equal(p->flags, zone_page_flags(page_zone(m, p)));
+	assert_int_equal(p->flags, page_zone(m, p)->page_flags);
 	/* And not twice: its refcount is 0. */
 	assert_panics("page->refcount <= 0", __free_pages(m, p, 0));
 	bare_destroy(m, hw);
@@ -571,6 +571,88 @@ TEST(the_hot_path_passes_one_order_point_and_enters_no_span)
 	assert_int_equal(ns, 25 + 6 + 1 + 8 + 15 + 3);
 	assert_int_equal(m->world->ledger.nr_nodes, nodes);
 	bare_destroy(m, hw);
+}
+
+/* A machine that goes the general way: an injected failure is due, after 4 billion pages. */
+static void general_way(struct machine *m)
+{
+	m->world->fail_every[WORLD_FAIL_PAGE_ALLOC] = UINT32_MAX;
+}
+
+/* One request on both machines; they give the same frame at the same cost. */
+static void take_on_both(struct machine **m, u32 cpu, gfp_t gfp, struct page **p)
+{
+	for (int i = 0; i < 2; i++) {
+		world_self = m[i]->world->cpu[cpu]; /* each world has its time */
+		p[i] = alloc_page(m[i], gfp);
+	}
+	assert_int_equal(!p[0], !p[1]);
+	if (p[0])
+		assert_int_equal(page_to_pfn(m[0], p[0]), page_to_pfn(m[1], p[1]));
+}
+
+static void compare_machines(struct machine **m)
+{
+	for (u32 cpu = 0; cpu < m[0]->nr_cpus; cpu++) {
+		assert_int_equal(m[0]->world->cpu[cpu]->clock, m[1]->world->cpu[cpu]->clock);
+		for (int e = 0; m[0]->cpu[cpu] && e < NR_VM_EVENTS; e++)
+			assert_int_equal(m[0]->cpu[cpu]->event[e], m[1]->cpu[cpu]->event[e]);
+	}
+	assert_memory_equal(m[0]->world->ledger.cost_count, m[1]->world->ledger.cost_count,
+	                    sizeof(m[0]->world->ledger.cost_count));
+	for (int item = 0; item < NR_VM_ITEMS; item++) {
+		assert_int_equal(m[0]->vm_stat.v[item].v, m[1]->vm_stat.v[item].v);
+		for (int type = 0; type < ZONE_MOVABLE; type++) {
+			struct zone *a = bare_zone(m[0], (enum zone_type)type);
+			struct zone *b = bare_zone(m[1], (enum zone_type)type);
+
+			if (populated_zone(a))
+				assert_int_equal(stat_exact(m[0], &a->stat, (enum vm_item)item),
+				                 stat_exact(m[1], &b->stat, (enum vm_item)item));
+		}
+	}
+}
+
+TEST(the_short_way_and_the_general_one_are_the_same)
+{
+	for (int era = 0; era < 2; era++) {
+		struct hw_machine *hw[2];
+		struct machine *m[2];
+		static struct page *held[16384][2];
+		u32 nr_held = 0;
+		struct rand_stream r;
+
+		for (int i = 0; i < 2; i++) {
+			hw[i] = bare_zones(3, 1000, 8192, 4096);
+			m[i] = bare_create(hw[i], era ? "6.18" : "4.0", i ? general_way : NULL);
+		}
+		rand_init(&r, test_seed(), 7, (u64)era);
+		for (int step = 0; step < 40000; step++) {
+			static const gfp_t gfp[] = {GFP_NOWAIT, GFP_ATOMIC,
+			                            GFP_NOWAIT | __GFP_DMA32,
+			                            GFP_NOWAIT | __GFP_HIGHMEM | __GFP_MOVABLE,
+			                            GFP_NOWAIT | __GFP_THISNODE};
+			u32 cpu = (u32)rand_below(&r, 3);
+
+			if (nr_held < 16384 && rand_chance(&r, step / 4000 % 2 ? 1 : 3, 4)) {
+				take_on_both(m, cpu, gfp[rand_below(&r, ARRAY_SIZE(gfp))],
+				             held[nr_held]);
+				nr_held += held[nr_held][0] != NULL;
+			} else if (nr_held) {
+				u32 which = (u32)rand_below(&r, nr_held);
+
+				nr_held -= 1;
+				for (int i = 0; i < 2; i++) {
+					world_self = m[i]->world->cpu[cpu];
+					__free_pages(m[i], held[which][i], 0);
+					held[which][i] = held[nr_held][i];
+				}
+			}
+			compare_machines(m);
+		}
+		for (int i = 0; i < 2; i++)
+			bare_destroy(m[i], hw[i]);
+	}
 }
 
 TEST_MAIN("page_alloc")

@@ -109,6 +109,27 @@ TEST(random_changes_on_four_cpus_agree_with_a_model)
 	bare_destroy(m, hw);
 }
 
+TEST(steps_in_a_row_are_single_changes)
+{
+	struct hw_machine *hw;
+	struct machine *m = stat_machine(&hw, 1, 20);
+	struct zone *z = bare_zone(m, ZONE_DMA32);
+	struct rand_stream r;
+
+	rand_init(&r, test_seed(), 6, 0);
+	for (int i = 0; i < 20000; i++) {
+		int step = (1 << rand_below(&r, 4)) * (rand_chance(&r, 1, 2) ? 1 : -1);
+		u32 nr = (u32)rand_below(&r, 100);
+
+		mod_zone_state_steps(z, NR_WRITTEN, step, nr);
+		for (u32 j = 0; j < nr; j++)
+			mod_zone_state(z, NR_DIRTIED, step);
+		assert_int_equal(own_diff(z, NR_WRITTEN), own_diff(z, NR_DIRTIED));
+		assert_int_equal(z->stat.v[NR_WRITTEN].v, z->stat.v[NR_DIRTIED].v);
+	}
+	bare_destroy(m, hw);
+}
+
 TEST(thresholds_are_those_of_the_table)
 {
 	static const u32 cpus[] = {1, 2, 4, 8, 15, 16, 32, 64, 128, 1024};
