@@ -212,6 +212,8 @@ int dup_mmap(struct machine *m, struct mm_struct *dst, struct mm_struct *src)
 	}
 	/* The parent may have writable translations of what is read-only now. */
 	world_tlb_flush(&src->as, 0, TASK_SIZE);
+	if (!err)
+		world_contents_fork(&src->as, &dst->as);
 	mmap_write_unlock(src);
 	return err;
 }

@@ -107,6 +107,7 @@ static void madvise_free_single_vma(struct machine *m, struct vm_area_struct *vm
 	u64 va = start;
 	u32 table;
 
+	world_contents_zero(&vma->vm_mm->as, start, end, false);
 	lru_add_drain(m);
 	tlb_gather_mmu(&f.tlb, m, vma->vm_mm, false);
 	while (va < end && (table = pt_next_leaf(m, vma->vm_mm, &va, end))) {

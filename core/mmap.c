@@ -527,6 +527,7 @@ static void unmap_region(struct machine *m, struct mm_struct *mm, struct vm_area
 	u64 start = first->vm_start;
 	struct mmu_gather tlb;
 
+	world_contents_zero(&mm->as, start, end, false);
 	lru_add_drain(m);
 	tlb_gather_mmu(&tlb, m, mm, false);
 	for (vma = first; vma && vma->vm_start < end; vma = vma_next(mm, vma)) {
@@ -534,6 +535,7 @@ static void unmap_region(struct machine *m, struct mm_struct *mm, struct vm_area
 		unmap_vma_range(&tlb, vma, start, end);
 	}
 	tlb_finish_mmu(&tlb);
+	world_contents_zero(&mm->as, start, end, true);
 	for (vma = first; vma && vma->vm_start < end; vma = vma_next(mm, vma))
 		unlink_anon_vmas(m, vma);
 	free_pgtables(m, mm, start, end, prev ? prev->vm_end : 0, vma ? vma->vm_start : 0);

@@ -130,10 +130,16 @@ static pte_t map_swapped_page(struct vm_fault *f, struct page *page, swp_entry_t
 	fault_set_pte(f, pte);
 	/* The page must be reachable through the pte before the slot can be another's. */
 	swap_free(m, entry);
-	if (direct)
+	if (direct) {
+		/*
+		 * This is the only copy now. (Linux leaves the page clean; a process that shares it
+		 * by fork can then lose it to another's MADV_FREE, which looks at PG_dirty.)
+		 */
+		page_set(page, PG_dirty);
 		swapcache_free(m, entry);
-	else if (vm_swap_full(m))
+	} else if (vm_swap_full(m)) {
 		try_to_free_swap(m, page);
+	}
 	return pte;
 }
 

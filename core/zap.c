@@ -314,9 +314,11 @@ void zap_page_range(struct machine *m, struct vm_area_struct *vma, u64 start, u6
 	struct mmu_gather tlb;
 
 	span_enter(SPAN_ZAP);
+	world_contents_zero(&vma->vm_mm->as, start, end, false);
 	lru_add_drain(m);
 	tlb_gather_mmu(&tlb, m, vma->vm_mm, false);
 	unmap_vma_range(&tlb, vma, start, end);
 	tlb_finish_mmu(&tlb);
+	world_contents_zero(&vma->vm_mm->as, start, end, true);
 	span_exit();
 }
