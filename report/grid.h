@@ -19,7 +19,7 @@
 
 #include "lib/types.h"
 
-#define GRID_COLUMNS_MAX 64
+#define GRID_COLUMNS_MAX 72
 #define GRID_WIDTH 100 /* what a mail and a terminal bear */
 
 struct grid {

@@ -11,7 +11,7 @@
 
 #include "report/results.h"
 
-#define TEXT_GROUP_MAX 32
+#define TEXT_GROUP_MAX 64 /* a scenario has at most 64 variants */
 
 struct text_group {
 	const struct results *r;
