@@ -83,7 +83,7 @@ benches: $(benches)
 demo:
 	$(Q)tools/deps.sh
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)$(B)/quire reproduce
+	$(Q)$(B)/quire reproduce --seeds 3
 
 # Set-up comes first and in its own make, since this one has already asked pkg-config.
 test:
