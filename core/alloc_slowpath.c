@@ -139,7 +139,7 @@ static struct page *oom_kill_for(struct machine *m, struct alloc_state *s)
 	}
 	if (out_of_memory(m, s->gfp, s->order) || s->gfp & __GFP_NOFAIL) {
 		s->progress = 1;
-		if (s->gfp & __GFP_NOFAIL && m->knob.slowpath == SLOWPATH_6_18)
+		if (s->gfp & __GFP_NOFAIL && m->slowpath == slowpath_6_18)
 			page = try_freelists(m, s, ALLOC_NO_WATERMARKS);
 	}
 	return page;

@@ -310,7 +310,7 @@ struct page *__rmqueue(struct zone *z, unsigned int order, enum migratetype mt, 
 	charge(COST_BUDDY);
 	if (likely(p))
 		return p;
-	if (z->machine->knob.fallback == FALLBACK_4_0)
+	if (!lists_follow_blocks(z->machine))
 		return rmqueue_fallback_4_0(z, order, mt);
 	return rmqueue_fallback_6_18(z, order, mt, alloc_flags);
 }
@@ -347,7 +347,7 @@ void __free_one_page(struct zone *z, u64 pfn, unsigned int order, enum migratety
 		if (!page_is_buddy(z, buddy, order))
 			break;
 		/* 6.10: lists and pageblocks agree, also when whole pageblocks merge. */
-		if (unlikely(order >= PAGEBLOCK_ORDER) && m->knob.fallback == FALLBACK_6_18 &&
+		if (unlikely(order >= PAGEBLOCK_ORDER) && lists_follow_blocks(m) &&
 		    buddy_type(buddy) != mt)
 			set_pageblock_migratetype(z, buddy_pfn, mt);
 		del_from_free_list(z, buddy);
@@ -435,7 +435,7 @@ u32 rmqueue_bulk(struct zone *z, unsigned int order, u32 count, struct page_list
 		nr += run;
 	}
 	/* 6.10 on: counted block by block. */
-	if (z->machine->knob.fallback == FALLBACK_6_18)
+	if (lists_follow_blocks(z->machine))
 		mod_zone_state_steps(z, NR_FREE_PAGES, -(1 << order), nr);
 	else
 		mod_zone_state(z, NR_FREE_PAGES, -(long)(nr << order));

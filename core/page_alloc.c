@@ -164,7 +164,7 @@ static __always_inline bool zone_allows(struct machine *m, struct zone *z, unsig
 {
 	if (alloc_flags & ALLOC_NO_WATERMARKS)
 		return true;
-	if (m->knob.pcp == PCP_AUTO && !(z->flags & ZONE_BELOW_HIGH)) {
+	if (pcp_is_auto(m) && !(z->flags & ZONE_BELOW_HIGH)) {
 		if (zone_watermark_fast(z, order, wmark(z, WMARK_HIGH), highest, alloc_flags))
 			return true;
 		z->flags |= ZONE_BELOW_HIGH;
@@ -228,7 +228,7 @@ again:
 		if (!preferred) {
 			preferred = z;
 			/* Until 4.6 reserves were kept by the zone preferred, not the highest. */
-			if (m->knob.slowpath == SLOWPATH_3_19)
+			if (m->slowpath == slowpath_3_19)
 				highest = z->type;
 		}
 		if (unlikely(z->pgdat != preferred->pgdat)) {
@@ -269,8 +269,8 @@ static __always_inline u32 fast_alloc_flags(struct machine *m, gfp_t gfp)
 	if (m->knob.zone_fair)
 		return alloc_flags | ALLOC_FAIR;
 	z = this_node(m)->nr_local_zones ? this_node(m)->zonelist[0] : NULL;
-	if (m->knob.fallback == FALLBACK_6_18 && z && z->type == ZONE_NORMAL &&
-	    gfp_zone(gfp) >= ZONE_NORMAL && (m->nr_nodes == 1 || populated_zone(z - 1)))
+	if (lists_follow_blocks(m) && z && z->type == ZONE_NORMAL && gfp_zone(gfp) >= ZONE_NORMAL &&
+	    (m->nr_nodes == 1 || populated_zone(z - 1)))
 		alloc_flags |= ALLOC_NOFRAGMENT;
 	return alloc_flags;
 }
@@ -302,7 +302,7 @@ static __always_inline struct page *alloc_page_fast(struct machine *m, gfp_t gfp
 {
 	const struct pglist_data *pgdat = this_node(m);
 	struct zone *z = pgdat->zonelist[0];
-	bool fixed = m->knob.pcp == PCP_FIXED;
+	bool fixed = !pcp_is_auto(m);
 	struct per_cpu_pages *pcp;
 	struct page_list *list;
 	struct page *page;
@@ -441,7 +441,7 @@ static __always_inline bool free_pcp_fast(struct machine *m, struct page *page)
 	struct per_cpu_pages *pcp = z->pcp[world_self->id];
 	enum migratetype mt;
 
-	if (m->knob.pcp != PCP_FIXED || unlikely(!pcp || pcp->count + 1 >= pcp->high))
+	if (pcp_is_auto(m) || unlikely(!pcp || pcp->count + 1 >= pcp->high))
 		return false;
 	mt = get_pageblock_migratetype(z, page_to_pfn(m, page));
 	page->index = mt;
@@ -462,7 +462,7 @@ static void free_page_list(struct machine *m, struct page_list *list, bool cold)
 {
 	struct page *page;
 
-	if (m->knob.pcp == PCP_FIXED && !cold) {
+	if (!pcp_is_auto(m) && !cold) {
 		while ((page = page_list_pop(list))) {
 			free_pages_prepare(m, page, 0);
 			if (!free_pcp_fast(m, page))

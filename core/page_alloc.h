@@ -9,6 +9,18 @@
 
 #include "core/internal.h"
 
+/* Which of its two forms a per-CPU list has: pcp.c's subject, but its neighbours must ask. */
+static inline bool pcp_is_auto(const struct machine *m)
+{
+	return m->knob.pcp == PCP_AUTO;
+}
+
+/* Since 6.10 a free block is on the list of its pageblock's type, and counted when it is moved. */
+static inline bool lists_follow_blocks(const struct machine *m)
+{
+	return m->knob.fallback == FALLBACK_6_18;
+}
+
 /* Two operations at one store to the clock: the hot path charges a dozen per page. */
 static inline void charge2(enum world_cost a, enum world_cost b)
 {
@@ -138,7 +150,7 @@ void buddy_audit(struct zone *z);
 /* Is an @order that is kept on per-CPU lists? */
 static inline bool pcp_allowed_order(const struct machine *m, unsigned int order)
 {
-	return !order || (m->knob.pcp == PCP_AUTO && order < NR_PCP_ORDERS);
+	return !order || (pcp_is_auto(m) && order < NR_PCP_ORDERS);
 }
 
 /* The first page of @list, which has one. */

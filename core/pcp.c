@@ -85,7 +85,7 @@ static void set_sizes_auto(const struct machine *m, struct zone *z)
 
 void zone_set_pageset_sizes(struct machine *m, struct zone *z)
 {
-	if (m->knob.pcp == PCP_FIXED)
+	if (!pcp_is_auto(m))
 		set_sizes_fixed(m, z);
 	else
 		set_sizes_auto(m, z);
@@ -114,7 +114,7 @@ struct per_cpu_pages *__zone_pcp_alloc(struct zone *z)
 static __always_inline bool pcp_trylock(const struct machine *m, struct per_cpu_pages *pcp)
 {
 	world_irq_save();
-	if (m->knob.pcp == PCP_FIXED || likely(spin_trylock(&pcp->lock)))
+	if (!pcp_is_auto(m) || likely(spin_trylock(&pcp->lock)))
 		return true;
 	world_irq_restore();
 	return false;
@@ -123,13 +123,13 @@ static __always_inline bool pcp_trylock(const struct machine *m, struct per_cpu_
 static void pcp_lock(const struct machine *m, struct per_cpu_pages *pcp)
 {
 	world_irq_save();
-	if (m->knob.pcp == PCP_AUTO)
+	if (pcp_is_auto(m))
 		spin_lock(&pcp->lock);
 }
 
 static __always_inline void pcp_unlock(const struct machine *m, struct per_cpu_pages *pcp)
 {
-	if (m->knob.pcp == PCP_AUTO)
+	if (pcp_is_auto(m))
 		spin_unlock(&pcp->lock);
 	world_irq_restore();
 }
@@ -144,7 +144,7 @@ static void free_coldest(struct zone *z, struct page_list *list, unsigned int or
 	enum migratetype mt = (enum migratetype)p->index;
 
 	/* 4.0 trusts the type noted when the page came; the block may have changed since. */
-	if (m->knob.pcp == PCP_AUTO)
+	if (pcp_is_auto(m))
 		mt = get_pageblock_migratetype(z, pfn);
 	__free_one_page(z, pfn, order, mt);
 }
@@ -200,7 +200,7 @@ static void free_pcppages_bulk(struct zone *z, struct per_cpu_pages *pcp, s32 co
 		return;
 	spin_lock(&z->lock);
 	zone_reset_scanned(z);
-	if (z->machine->knob.pcp == PCP_FIXED)
+	if (!pcp_is_auto(z->machine))
 		free_bulk_fixed(z, pcp, count);
 	else
 		free_bulk_auto(z, pcp, count, first);
@@ -234,7 +234,7 @@ static noinline bool pcp_refill(struct machine *m, struct zone *z, struct per_cp
                                 struct page_list *list, unsigned int order, enum migratetype mt,
                                 u32 alloc_flags)
 {
-	u32 count = m->knob.pcp == PCP_FIXED ? (u32)pcp->batch : nr_pcp_alloc(z, pcp, order);
+	u32 count = !pcp_is_auto(m) ? (u32)pcp->batch : nr_pcp_alloc(z, pcp, order);
 	u32 nr = rmqueue_bulk(z, order, count, list, mt, alloc_flags);
 
 	pcp->count += (s32)(nr << order);
@@ -347,7 +347,7 @@ static __always_inline void free_commit(struct machine *m, struct zone *z,
 
 	page->index = mt;
 	charge(COST_PCP);
-	if (m->knob.pcp == PCP_AUTO) {
+	if (pcp_is_auto(m)) {
 		free_commit_auto(z, pcp, page, order, mt);
 		return;
 	}
@@ -412,7 +412,7 @@ void free_pcp_list(struct machine *m, struct page_list *list, bool cold)
 
 static void drain_pages_zone(struct machine *m, struct zone *z, struct per_cpu_pages *pcp)
 {
-	s32 most = m->knob.pcp == PCP_AUTO ? pcp->batch << PCP_BATCH_SCALE_MAX : INT32_MAX;
+	s32 most = pcp_is_auto(m) ? pcp->batch << PCP_BATCH_SCALE_MAX : INT32_MAX;
 	s32 left;
 
 	do {
@@ -518,7 +518,7 @@ void drain_all_pages(struct machine *m)
 
 	memset(mask, 0, DIV_ROUND_UP(m->nr_cpus, 64) * sizeof(*mask));
 	find_cpus_with_pcps(m, mask);
-	if (m->knob.pcp == PCP_AUTO)
+	if (pcp_is_auto(m))
 		drain_all_by_lock(m, mask);
 	else
 		drain_all_by_ipi(m, mask);

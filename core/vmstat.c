@@ -333,7 +333,7 @@ static bool age_pcp(struct machine *m, struct zone *z, bool changed)
 		return false;
 	if (changed)
 		pcp->expire = 3;
-	todo = m->knob.pcp == PCP_AUTO && decay_pcp_high(m, z, pcp);
+	todo = pcp_is_auto(m) && decay_pcp_high(m, z, pcp);
 	if (!pcp->expire || !pcp->count)
 		return todo;
 	if (z->pgdat == this_node(m)) {

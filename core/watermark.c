@@ -11,6 +11,12 @@
  */
 #include "core/page_alloc.h"
 
+/* 4.6: distances grow with the zone. What changed with it or soon after goes by the same knob. */
+static bool gap_is_scaled(const struct machine *m)
+{
+	return m->knob.watermark_gap == WMARK_GAP_SCALE;
+}
+
 /* ---- min_free_kbytes ------------------------------------------------------------------------------- */
 
 /* Pages of all zones that requests like GFP_USER can use, above the high mark as it is now. */
@@ -33,7 +39,7 @@ static unsigned long nr_free_buffer_pages(struct machine *m)
 static unsigned long min_free_kbytes_computed(struct machine *m)
 {
 	u64 lowmem_kbytes = nr_free_buffer_pages(m) * (PAGE_SIZE >> 10);
-	u64 limit = m->knob.watermark_gap == WMARK_GAP_SCALE ? 262144 : 65536;
+	u64 limit = gap_is_scaled(m) ? 262144 : 65536;
 
 	return clamp_t(u64, int_sqrt(lowmem_kbytes * 16), 128, limit);
 }
@@ -65,7 +71,7 @@ static unsigned long lowmem_pages(struct machine *m)
 	struct pglist_data *pgdat;
 	struct zone *z;
 	unsigned long sum = 0;
-	bool all = m->knob.watermark_gap == WMARK_GAP_QUARTER; /* then Movable had its share */
+	bool all = !gap_is_scaled(m); /* then Movable had its share */
 
 	for_each_zone (m, pgdat, z)
 		if (all || z->type != ZONE_MOVABLE)
@@ -80,7 +86,7 @@ static void zone_set_marks(struct zone *z, unsigned long pages_min, unsigned lon
 	unsigned long min = share;
 	unsigned long gap = share >> 2;
 
-	if (k->watermark_gap == WMARK_GAP_QUARTER) {
+	if (!gap_is_scaled(z->machine)) {
 		z->_watermark[WMARK_MIN] = min;
 		z->_watermark[WMARK_LOW] = min + gap;
 		z->_watermark[WMARK_HIGH] = min + (share >> 1);

@@ -290,6 +290,21 @@ TEST(differences_are_folded_after_an_interval_and_then_the_timer_rests)
 	bare_destroy(m, hw);
 }
 
+TEST(the_interval_of_folding_can_be_set)
+{
+	struct hw_machine *hw;
+	struct machine *m = stat_machine(&hw, 1, 100);
+	struct zone *z = bare_zone(m, ZONE_DMA32);
+
+	m->knob.stat_interval = 7;
+	mod_zone_state(z, NR_WRITTEN, 7);
+	null_advance(m->world, 6 * SECOND);
+	assert_int_equal(zone_page_state(z, NR_WRITTEN), 0);
+	null_advance(m->world, SECOND + 1);
+	assert_int_equal(zone_page_state(z, NR_WRITTEN), 7);
+	bare_destroy(m, hw);
+}
+
 TEST(each_cpu_folds_its_own)
 {
 	struct hw_machine *hw;

@@ -219,6 +219,25 @@ TEST(seed_004_s_machine_has_the_thresholds_it_printed)
 	assert_int_equal(2 * fls(64) * (1 + fls64(2068480 >> 15)), 98);
 }
 
+static void scale_100(struct machine *m)
+{
+	m->knob.watermark_scale_factor = 100;
+}
+
+TEST(the_scale_factor_widens_the_gaps_of_newer_kernels)
+{
+	struct hw_machine *hw = bare_zones(2, 0, 524288, 0);
+	struct machine *m = bare_create(hw, "6.18", scale_100);
+
+	/* 1 % of 524288 */
+	assert_int_equal(bare_zone(m, ZONE_DMA32)->_watermark[WMARK_LOW], 1448 + 5242);
+	bare_destroy(m, hw);
+	hw = bare_zones(2, 0, 524288, 0);
+	m = bare_create(hw, "4.0", scale_100);
+	assert_int_equal(bare_zone(m, ZONE_DMA32)->_watermark[WMARK_LOW], 1810);
+	bare_destroy(m, hw);
+}
+
 TEST(inactive_ratio_grows_with_the_root_of_the_zone)
 {
 	assert_int_equal(zone_inactive_ratio(1), 1);
