@@ -110,6 +110,9 @@ static bool in_class(int c, int class)
 	case 'x':
 		is = isxdigit(c);
 		break;
+	case 'z': /* not in the manual any more, and still there */
+		is = c == 0;
+		break;
 	default:
 		return class == c;
 	}

@@ -36,9 +36,11 @@ static bool split(const char *text, struct reading *r)
 	if (*text < '0' || *text > '9')
 		return false;
 	for (; *text >= '0' && *text <= '9'; text++) {
-		if (r->whole > UINT64_MAX / 100)
+		u64 digit = (u64)(*text - '0');
+
+		if (r->whole > (UINT64_MAX - digit) / 10)
 			return false;
-		r->whole = r->whole * 10 + (u64)(*text - '0');
+		r->whole = r->whole * 10 + digit;
 	}
 	if (*text == '.') {
 		for (text++; *text >= '0' && *text <= '9'; text++) {

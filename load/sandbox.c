@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "load/target.h"
 
 #define HOOK_INTERVAL 1000       /* VM instructions between two looks at the budget */
+#define VARARGS_CHEAP 64         /* extra arguments that are not worth counting */
 #define BYTES_PER_STEP 64        /* allocated or passed to a library function */
 #define RECURSION_DEEP 10000     /* calls: more is taken for recursion without end */
 #define FILE_BYTES_MAX (1 << 20) /* of a scenario or profile */
@@ -155,10 +155,22 @@ void sandbox_charge(lua_State *L, u64 steps)
 	sandbox_check(L);
 }
 
+/* How many extra arguments ("...") the running function has, to within a factor of two. */
+static u64 count_varargs(lua_State *L, lua_Debug *ar)
+{
+	int n = VARARGS_CHEAP;
+
+	while (lua_getlocal(L, ar, -n)) {
+		lua_pop(L, 1);
+		n *= 2;
+	}
+	return n == VARARGS_CHEAP ? 0 : (u64)n;
+}
+
+/* An instruction that hands on "..." may copy a million values. */
 static void count_hook(lua_State *L, lua_Debug *ar)
 {
-	(void)ar;
-	sandbox_charge(L, HOOK_INTERVAL);
+	sandbox_charge(L, HOOK_INTERVAL + HOOK_INTERVAL / 16 * count_varargs(L, ar));
 }
 
 u32 sandbox_stack_used(lua_State *L)
@@ -504,11 +516,4 @@ void sandbox_free(struct sandbox *sb)
 		return;
 	lua_close(sb->L);
 	free(sb);
-}
-
-int sandbox_limit_cpu(u32 seconds)
-{
-	struct rlimit limit = {.rlim_cur = seconds, .rlim_max = (rlim_t)seconds + 1};
-
-	return setrlimit(RLIMIT_CPU, &limit) ? -errno : 0;
 }

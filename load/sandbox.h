@@ -144,10 +144,16 @@ const char *sandbox_tostring(lua_State *L, int index);
 /* The string key of the table at @index nearest to @word, or NULL. It lives as long as the key. */
 const char *sandbox_nearest_key(lua_State *L, int index, const char *word);
 
-/* ---- for the process ---- */
+/* ---- for the process: what Lua's bounds do not reach ends here ---- */
 
-/* At most @seconds of CPU time from here on for this process, then SIGXCPU. For a child that
- * runs scenarios: what Lua's bounds do not reach ends here. */
+/* At most @seconds of CPU time in all, then SIGXCPU. For a child that runs scenarios. */
 int sandbox_limit_cpu(u32 seconds);
+
+/*
+ * The same for a process that means to go on: from here to sandbox_unguard_cpu() it may use
+ * @seconds; then @message and a newline go to stderr, and it ends with @status. Not nested.
+ */
+int sandbox_guard_cpu(u32 seconds, const char *message, int status);
+void sandbox_unguard_cpu(void);
 
 #endif

@@ -19,13 +19,14 @@
 static int guard(lua_State *L)
 {
 	lua_CFunction fn = lua_tocfunction(L, lua_upvalueindex(1));
+	int nr_args = lua_gettop(L);
 	u64 bytes = 0;
 
 	sandbox_check_stack(L, SANDBOX_STACK);
-	for (int i = lua_gettop(L); i > 0; i--)
+	for (int i = nr_args; i > 0; i--)
 		if (lua_type(L, i) == LUA_TSTRING)
 			bytes += lua_rawlen(L, i);
-	sandbox_charge(L, 1 + bytes / 16);
+	sandbox_charge(L, 1 + (u64)nr_args + bytes / 16);
 	return fn(L);
 }
 

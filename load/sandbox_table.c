@@ -140,6 +140,15 @@ static int bounded_concat(lua_State *L)
 	return call_original(L);
 }
 
+static int bounded_unpack(lua_State *L)
+{
+	s64 from = luaL_optinteger(L, 2, 1);
+
+	sandbox_check_stack(L, SANDBOX_STACK);
+	check_range(L, from, lua_isnoneornil(L, 3) ? luaL_len(L, 1) : luaL_checkinteger(L, 3));
+	return call_original(L);
+}
+
 static int bounded_move(lua_State *L)
 {
 	sandbox_check_stack(L, SANDBOX_STACK);
@@ -159,7 +168,7 @@ void sandbox_open_table(lua_State *L)
 	luaopen_table(L);
 	lua_newtable(L);
 	sandbox_copy_guarded(L, -2, "pack");
-	sandbox_copy_guarded(L, -2, "unpack");
+	copy_bounded(L, "unpack", bounded_unpack);
 	copy_bounded(L, "insert", bounded_length);
 	copy_bounded(L, "remove", bounded_length);
 	copy_bounded(L, "concat", bounded_concat);

@@ -14,6 +14,7 @@
 #ifndef LOAD_TARGET_H
 #define LOAD_TARGET_H
 
+#include "lib/random.h"
 #include "lib/types.h"
 
 struct target;
@@ -23,6 +24,7 @@ struct hw_machine;
 #define TARGET_NAME_MAX 64
 #define TARGET_ERROR_MAX 512
 #define TARGET_COUNTERS_MAX 512
+#define TARGET_ZONES_MAX 64
 #define TARGET_SYNC_MAX 64 /* barriers, events and counters of one scenario, each */
 
 enum target_prot {
@@ -69,12 +71,31 @@ struct target_group {
 	bool background; /* the run does not wait for it; it is ended when the others have ended */
 };
 
+/* What a zone has for the tasks when they begin: free pages, and what reclaim gets without I/O. */
+struct target_zone {
+	char name[16]; /* "DMA32" */
+	u32 node;
+	u64 nr_pages;
+};
+
+/*
+ * Memory of a host that was limited by ballast, as its simulated twin needs it: the twin is this
+ * host with the same pool of huge pages, not a machine with less RAM.
+ */
+struct target_memory {
+	u64 ballast_bytes;
+	u32 nr_zones; /* 0: nothing is known but the ballast */
+	struct target_zone zone[TARGET_ZONES_MAX];
+};
+
 struct target_request {
 	const char *scenario; /* path, for messages */
 	const char *variant;
 	u64 seed;
 	const struct hw_machine *hw; /* the profile's machine, with the scenario's sizes */
 	const char *kernel;          /* preset: "4.0", "6.18"; the host ignores it */
+	u64 ballast_bytes;           /* sim: what a pool of huge pages takes first */
+	const struct target_memory *twin_of; /* sim: what a run of the host had instead; or NULL */
 	u64 ram_bytes;               /* what the host is to be limited to; 0: leave it alone */
 	u64 swap_bytes;
 	char swap_kind[TARGET_NAME_MAX];  /* "disk", "zram" */
@@ -120,10 +141,61 @@ struct target_result {
 	u32 nr_tasks;
 	u32 nr_oom_kills;
 	u32 nr_failed; /* tasks that ended by an error of their own */
+	struct target_memory memory; /* host: what there was for the tasks */
 	struct target_counter counter[TARGET_COUNTERS_MAX];
 	char error[TARGET_ERROR_MAX]; /* why the run broke, if it did */
 	char notes[4096];             /* one a line: what is unusual about this run or host */
 };
+
+/*
+ * ---- what a seed decides, alike on every target ----
+ *
+ * Streams of lib/random.h. A task of a group is the object (group, index).
+ */
+enum {
+	TARGET_STREAM_START = 0x73740001,
+	TARGET_STREAM_SPEED,
+	TARGET_STREAM_LUA,
+};
+
+static inline u64 target_object(u32 group, u32 index)
+{
+	return (u64)group << 32 | index;
+}
+
+/* When a task starts, after the beginning of the run. */
+static inline u64 target_start_ns(const struct target_request *req, u32 group, u32 index)
+{
+	const struct target_group *g = &req->group[group];
+	u64 object = target_object(group, index);
+	u64 start = g->start_ns + index * g->stagger_ns;
+
+	if (g->jitter_ns)
+		start += rand_hash(req->seed, TARGET_STREAM_START, object, 0) % g->jitter_ns;
+	return start;
+}
+
+/* How long its user code takes, in parts of 10,000 of what it would take at the usual speed. */
+static inline u32 target_slowness_bp(const struct target_request *req, u32 group, u32 index)
+{
+	s64 spread = req->group[group].speed_bp;
+	u64 r = rand_hash(req->seed, TARGET_STREAM_SPEED, target_object(group, index), 0);
+
+	if (spread <= 0)
+		return 10000;
+	return (u32)max((s64)10000 + (s64)(r % (2 * (u64)spread + 1)) - spread, (s64)1);
+}
+
+/* Of its math.random; and of that of the @n-th task that a task with @seed has spawned. */
+static inline u64 target_task_seed(const struct target_request *req, u32 group, u32 index)
+{
+	return rand_hash(req->seed, TARGET_STREAM_LUA, target_object(group, index), 0);
+}
+
+static inline u64 target_child_seed(u64 seed, u32 n)
+{
+	return rand_hash(seed, TARGET_STREAM_LUA, 0, n + 1);
+}
 
 struct target_ops {
 	const char *name; /* "sim", "host" */
