@@ -229,7 +229,8 @@ void release_pages(struct machine *m, struct page **pages, u32 nr)
 		struct page *base = page_pgdat(m, page)->mem_map;
 
 		if (unlikely(free.base != base)) {
-			lru_walk_unlock(&w);
+			if (free.base)
+				lru_walk_unlock(&w);
 			release_list(m, &free);
 			page_list_init(&free, base);
 		}
