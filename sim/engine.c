@@ -208,6 +208,27 @@ static u64 sim_park_idle(struct sim_cpu *s)
 }
 
 /*
+ * Kernel tasks and timers that go round for ever keep a machine alive whose user tasks all wait for
+ * each other. When none has run for long, and none has a time at which it will, that is the end.
+ */
+static void sim_check_hung(struct sim *sim)
+{
+	struct sim_task *t;
+
+	sim->user_ran_at = world_now();
+	list_for_each_entry (t, &sim->tasks, list) {
+		const struct world_task *wt = t->task;
+
+		if (!t->counted || wt->state == WORLD_TASK_DEAD)
+			continue;
+		if (wt->state == WORLD_TASK_RUNNING || t->timeout.pending)
+			return;
+	}
+	sim_report_deadlock(sim);
+	sim_end(sim, -EDEADLK);
+}
+
+/*
  * The idle fiber. It gets the CPU whenever an interrupt ends an idle time, also one that began when
  * a task went to sleep: then sched_leave_idle() returns true.
  */
@@ -224,6 +245,8 @@ static void sim_idle_main(void)
 		charge(COST_IDLE_EXIT);
 		sim_order(c); /* runs the interrupts */
 		c->idle = false;
+		if (unlikely(c->clock > s->sim->user_ran_at + SIM_HUNG_NS))
+			sim_check_hung(s->sim);
 		if (sched_leave_idle(s))
 			continue;
 		key = sim_park_idle(s);

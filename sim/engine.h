@@ -39,6 +39,8 @@
 
 #define SIM_NEVER UINT64_MAX
 #define SIM_RUN_AHEAD_NS 20000 /* user code touches memory for so long between order points */
+#define SIM_HUNG_NS                                                                                \
+	600000000000UL /* no user task has run for so long: look whether one ever will */
 
 /* Streams of lib/random.h. */
 enum sim_stream {
@@ -188,8 +190,9 @@ struct sim {
 	int result;
 	struct sim_socket *socket;
 	u32 nr_sockets;
-	u32 nr_queued; /* tasks in run queues */
-	u32 nr_user;   /* that sim_run() waits for */
+	u32 nr_queued;   /* tasks in run queues */
+	u32 nr_user;     /* that sim_run() waits for */
+	u64 user_ran_at; /* a user task was last switched to */
 	u64 elapsed;
 	struct fiber main; /* the caller of sim_run() */
 	struct world_task boot;
@@ -253,7 +256,8 @@ static inline void sim_set_limit(struct sim_cpu *s)
 	if (likely(next != KEYHEAP_EMPTY)) {
 		const struct sim_cpu *n = sim_ranked(sim, heap_key_id(next));
 
-		__builtin_prefetch(&n->fiber);
+		__builtin_prefetch(n->fiber.sp);
+		__builtin_prefetch((char *)n->fiber.sp + 64);
 		__builtin_prefetch(&n->cpu);
 		limit += s->rank < heap_key_id(next);
 	}

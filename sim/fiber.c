@@ -12,7 +12,8 @@
 
 /*
  * Stacks begin at different offsets in their first page: fibers that stand at the same call would
- * else compete for one set of the host's first cache.
+ * else compete for one set of the host's first cache. All in the upper half of the page, so that a
+ * shallow fiber touches no second one.
  */
 #define COLOUR_BYTES 4096UL
 #define COLOUR_STEP (5 * 64UL)
@@ -65,7 +66,7 @@ struct fiber_stack fiber_stack_get(struct fiber_stacks *p)
 	            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
 	if (base == MAP_FAILED || mprotect(base, GUARD_BYTES, PROT_NONE))
 		panic("the host has no memory for another stack (or vm.max_map_count is too low)");
-	p->colour = (p->colour + COLOUR_STEP) % COLOUR_BYTES;
+	p->colour = COLOUR_BYTES / 2 + (p->colour + COLOUR_STEP) % (COLOUR_BYTES / 2);
 	return (struct fiber_stack){base + GUARD_BYTES, p->size, p->colour};
 }
 

@@ -75,7 +75,7 @@ void sim_report_deadlock(struct sim *sim)
 	FILE *out = sim->report;
 	struct sim_task *st;
 
-	fprintf(out, "quire: deadlock at %lu ns: no CPU has anything to do, and tasks remain\n",
+	fprintf(out, "quire: deadlock at %lu ns: tasks remain, and nothing will wake them\n",
 	        world_now());
 	for (u32 i = 0; i < sim->w.hw->nr_cpus; i++)
 		sim_report_cpu(out, sim_cpu(sim, i));

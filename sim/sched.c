@@ -200,6 +200,8 @@ static void sched_enter(struct sim_cpu *s, struct sim_task *t)
 	t->exec_start = c->clock;
 	t->prev_sum_exec_ns = t->sum_exec_ns;
 	t->nr_runs += 1;
+	if (t->task->kind == WORLD_TASK_USER)
+		s->sim->user_ran_at = c->clock;
 	if (t->task->as)
 		sim_load_as(s, t->task->as);
 	if (prev == &s->idle_task) {

@@ -265,6 +265,36 @@ TEST(deadlock_of_sleeping_tasks_names_holders)
 	test_machine_destroy(&m);
 }
 
+static void round_and_round(struct test_machine *m, u32 i)
+{
+	(void)m;
+	(void)i;
+	for (;;)
+		world_sleep(1000000000);
+}
+
+TEST(deadlock_is_found_though_kernel_tasks_go_on)
+{
+	struct test_machine m;
+	struct locks l;
+	char *text = NULL;
+	size_t size;
+
+	test_machine_init(&m, 2, 1);
+	m.opt.max_ns = 0;
+	m.opt.report = open_memstream(&text, &size);
+	test_machine_build(&m);
+	locks_init(&m, &l);
+	test_task_start(&m, WORLD_TASK_USER, -1, cross_mutex);
+	test_task_start(&m, WORLD_TASK_USER, -1, cross_mutex);
+	test_task_start(&m, WORLD_TASK_KTHREAD, 0, round_and_round);
+	assert_int_equal(sim_run(m.w), -EDEADLK);
+	fclose(m.opt.report);
+	assert_says(text, "waits for oom_lock, held by task/1");
+	free(text);
+	test_machine_destroy(&m);
+}
+
 /* ---- semaphores ----------------------------------------------------------------------------- */
 
 /* 0 and 1 read; 2 wants to write; 3 wants to read and comes last: 2 goes first. */
