@@ -45,11 +45,16 @@ void exit_mmap(struct machine *m, struct mm_struct *mm)
 		return;
 	lru_add_drain(m);
 	tlb_gather_mmu(&tlb, m, mm, true);
-	for (vma = vma_next(mm, NULL); vma; vma = vma_next(mm, vma))
+	for (vma = vma_next(mm, NULL); vma; vma = vma_next(mm, vma)) {
+		/* A child whose fork failed, or that was never started, leaves contents behind. */
+		world_contents_zero(&mm->as, vma->vm_start, vma->vm_end, false);
 		unmap_vma_range(&tlb, vma, 0, TASK_SIZE);
+	}
 	tlb_finish_mmu(&tlb);
-	for (vma = vma_next(mm, NULL); vma; vma = vma_next(mm, vma))
+	for (vma = vma_next(mm, NULL); vma; vma = vma_next(mm, vma)) {
+		world_contents_zero(&mm->as, vma->vm_start, vma->vm_end, true);
 		unlink_anon_vmas(m, vma);
+	}
 	free_pgtables(m, mm, 0, TASK_SIZE, 0, 0);
 	mm->vmacache = NULL;
 	for (vma = vma_next(mm, NULL); vma; vma = next) {

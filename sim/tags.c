@@ -151,6 +151,7 @@ void sim_frame_free(u64 pfn)
 
 /* ---- expectations --------------------------------------------------------------------------- */
 
+/* Moved to the front of the list; NULL: no page of @as has been touched. */
 static struct tag_space *tag_find_space(struct sim_tags *t, struct world_as *as)
 {
 	struct tag_space **link = &t->spaces;
@@ -159,14 +160,24 @@ static struct tag_space *tag_find_space(struct sim_tags *t, struct world_as *as)
 	while (*link && (*link)->as != as)
 		link = &(*link)->next;
 	space = *link;
-	if (!space) {
-		space = calloc(1, sizeof(*space));
-		if (!space)
-			panic("the host has no memory for --check");
-		space->as = as;
-	} else {
-		*link = space->next;
-	}
+	if (!space)
+		return NULL;
+	*link = space->next;
+	space->next = t->spaces;
+	t->spaces = space;
+	return space;
+}
+
+static struct tag_space *tag_get_space(struct sim_tags *t, struct world_as *as)
+{
+	struct tag_space *space = tag_find_space(t, as);
+
+	if (space)
+		return space;
+	space = calloc(1, sizeof(*space));
+	if (!space)
+		panic("the host has no memory for --check");
+	space->as = as;
 	space->next = t->spaces;
 	t->spaces = space;
 	return space;
@@ -177,6 +188,8 @@ void sim_tag_forget(struct sim *sim, struct world_as *as)
 	struct sim_tags *t = sim->tags;
 	struct tag_space *space = tag_find_space(t, as);
 
+	if (!space)
+		return;
 	t->spaces = space->next;
 	tag_space_free(space);
 }
@@ -217,6 +230,8 @@ void sim_contents_zero(struct world_as *as, u64 start, u64 end, bool done)
 	struct tag_space *space = tag_find_space(tags_self(), as);
 	struct tag_chunk *chunk = NULL;
 
+	if (!space)
+		return;
 	for (u64 page = start >> PAGE_SHIFT; page < DIV_ROUND_UP(end, PAGE_SIZE); page++) {
 		u64 *expect;
 
@@ -237,9 +252,12 @@ void sim_contents_zero(struct world_as *as, u64 start, u64 end, bool done)
 void sim_contents_fork(struct world_as *parent, struct world_as *child)
 {
 	struct sim_tags *t = tags_self();
-	struct tag_space *from = tag_find_space(t, parent);
-	struct tag_space *to = tag_find_space(t, child);
+	struct tag_space *from, *to;
 
+	/* An earlier child there may never have run. */
+	sim_tag_forget(sim_of(world_self->w), child);
+	to = tag_get_space(t, child);
+	from = tag_get_space(t, parent);
 	for (u32 i = 0; i < TAG_BUCKETS; i++) {
 		for (struct tag_chunk *c = from->bucket[i]; c; c = c->next) {
 			struct tag_chunk *copy = tag_add_chunk(to, c->index);
@@ -279,7 +297,7 @@ void sim_tag_access(struct sim *sim, struct world_as *as, u64 va, pte_t pte, enu
 	u64 page = va >> PAGE_SHIFT;
 	u64 pfn = pte_pfn(pte) + (pte.v & PTE_HUGE ? page % PTRS_PER_TABLE : 0);
 	u64 *frame = tag_frame(t, pfn);
-	u64 *expect = tag_expect(tag_find_space(t, as), page);
+	u64 *expect = tag_expect(tag_get_space(t, as), page);
 	u64 want = *expect & ~EXPECT_MAYBE_ZERO;
 	u64 have = pte_special(pte) ? TAG_ZERO : *frame;
 

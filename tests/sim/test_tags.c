@@ -257,4 +257,35 @@ TEST(fork_copies_what_is_expected)
 	tag_run(forked);
 }
 
+/* A fork that fails late: what the child would have seen is no expectation of whoever comes after. */
+static void stillborn(struct test_machine *m, struct tag_test *t)
+{
+	(void)m;
+	t->child.root = t->p.as.root;
+	write_page(t, 1);
+	write_page(t, 2);
+	world_contents_fork(&t->p.as, &t->child);
+	world_contents_zero(&t->child, 0, 4 * PAGE_SIZE, false);
+	world_contents_zero(&t->child, 0, 4 * PAGE_SIZE, true);
+	/* A new address space at the same place ... */
+	world_frame_clear(pager_frame(PAGE_SIZE));
+	world_syscall_exit();
+	assert_int_equal(world_user_access(&t->child, PAGE_SIZE, PAGE_SIZE, WORLD_READ, 0), 0);
+	world_syscall_enter();
+	/* ... or another child, whose own child comes after it. */
+	write_page(t, 1);
+	for (int i = 0; i < 2; i++) {
+		world_contents_fork(&t->p.as, &t->child);
+		world_contents_fork(&t->child, &t->p.as);
+	}
+	world_syscall_exit();
+	assert_int_equal(world_user_access(&t->child, PAGE_SIZE, 2 * PAGE_SIZE, WORLD_READ, 0), 0);
+	world_syscall_enter();
+}
+
+TEST(child_that_never_ran_leaves_no_expectations)
+{
+	tag_run(stillborn);
+}
+
 TEST_MAIN("tags")
