@@ -26,11 +26,12 @@ struct madvise_free {
 /*
  * May this page be freed lazily? What has a copy in swap must lose it: reclaim would take a clean page
  * in the swap cache for one that can be read back. Trylock, as the table's lock is held; a page that is
- * busy is left as it is. From 4.5 on PG_dirty counts as well, and a shared page is nobody's to advise.
+ * busy is left as it is. Where PG_dirty counts as well (4.5 on) it goes too, and so the page must not be
+ * shared: another's clean entry may rely on it. In the seed's tree each entry speaks for itself.
  */
 static bool lazyfree_prepare(struct machine *m, struct page *page)
 {
-	bool strict = m->knob.free_list != FREE_LIST_STAY;
+	bool strict = lazyfree_rule(m) != LAZYFREE_CLEAN_PTES;
 	bool ok = true;
 
 	if (!page_test(page, PG_swapcache) && !(strict && page_test(page, PG_dirty)))
