@@ -286,9 +286,9 @@ TEST(a_map_that_is_written_down_is_used_as_it_is)
 	assert_int_equal(s.ram_bytes, 33998 * 4096);
 	zone_pages(hw, 1, &present, &managed);
 	assert_int_equal(managed, 29000);
-	s.ram_bytes = 64 << 20; /* other RAM: laid out anew */
+	s.ram_bytes = 256 << 20; /* more RAM: laid out anew */
 	hw = build(p, &s, SHAPE_RAM);
-	assert_int_equal(hw->range[2].nr_pages, 16384 - 4096);
+	assert_int_equal(hw->range[2].nr_pages, 65536 - 4096);
 	profile_free(p);
 }
 
