@@ -45,13 +45,11 @@ void exit_mmap(struct machine *m, struct mm_struct *mm)
 		return;
 	lru_add_drain(m);
 	tlb_gather_mmu(&tlb, m, mm, true);
-	for (vma = vma_next(mm, NULL); vma; vma = vma_next(mm, vma)) {
-		/* A child whose fork failed, or that was never started, leaves contents behind. */
-		world_contents_zero(&mm->as, vma->vm_start, vma->vm_end, false);
+	for (vma = vma_next(mm, NULL); vma; vma = vma_next(mm, vma))
 		unmap_vma_range(&tlb, vma, 0, TASK_SIZE);
-	}
 	tlb_finish_mmu(&tlb);
 	for (vma = vma_next(mm, NULL); vma; vma = vma_next(mm, vma)) {
+		/* The world still knows a child whose fork failed, or that was never started. */
 		world_contents_zero(&mm->as, vma->vm_start, vma->vm_end, true);
 		unlink_anon_vmas(m, vma);
 	}
@@ -203,7 +201,10 @@ static int dup_vma(struct machine *m, struct mm_struct *dst, struct vm_area_stru
 	return copy_page_range(m, dst, pvma->vm_mm, pvma);
 }
 
-/* Fills the new @dst with a copy of @src. On failure @dst holds a part, for mm_put() to free. */
+/*
+ * Fills the new @dst with a copy of @src, the running task's. On failure, which being killed meanwhile
+ * is too, @dst holds a part, for mm_put() to free.
+ */
 int dup_mmap(struct machine *m, struct mm_struct *dst, struct mm_struct *src)
 {
 	struct vm_area_struct *vma;
@@ -215,6 +216,8 @@ int dup_mmap(struct machine *m, struct mm_struct *dst, struct mm_struct *src)
 		vma_start_write(vma);
 		err = dup_vma(m, dst, vma);
 	}
+	if (!err && current_task()->killed)
+		err = -EINTR;
 	/* The parent may have writable translations of what is read-only now. */
 	world_tlb_flush(&src->as, 0, TASK_SIZE);
 	if (!err)

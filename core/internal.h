@@ -162,6 +162,7 @@ struct machine {
 	struct mutex oom_lock;
 	u32 oom_victims;
 	struct wait_queue_head oom_reaper_wait;
+	struct task *oom_reaper; /* NULL before 4.6 */
 
 	/* whole procedures chosen at creation */
 	void (*balance_pgdat)(struct machine *m, struct pglist_data *pgdat, int *order,
@@ -442,10 +443,43 @@ static inline pte_t *table_entries(const struct machine *m, u32 table)
 u32 pt_alloc(struct machine *m, struct mm_struct *mm);
 void pt_free(struct machine *m, struct mm_struct *mm, u32 table);
 
-/* The leaf table that maps @va: 0 if none. Charges PT_WALK. */
-u32 pt_find(struct machine *m, struct mm_struct *mm, u64 va);
+/* Walks the tables for pt_find(), and remembers what it found. */
+u32 __pt_find(struct machine *m, struct mm_struct *mm, u64 va);
 /* The same, allocating what is missing; 0: out of frames. May switch tasks. */
-u32 pt_find_alloc(struct machine *m, struct mm_struct *mm, u64 va);
+u32 __pt_find_alloc(struct machine *m, struct mm_struct *mm, u64 va);
+
+/*
+ * The leaf table found last is kept in one word of the mm, (va >> PMD_SHIFT) + 1 above the table's
+ * number, so that it is read and written whole: faults of a filling task and reverse walks from
+ * other CPUs both use it. pt_free() forgets it. Saves host time only, the walk is charged.
+ */
+static inline u64 leaf_cache_key(u64 va)
+{
+	return (va >> PMD_SHIFT) + 1;
+}
+
+/* The leaf table that maps @va: 0 if none. Charges PT_WALK. */
+static inline u32 pt_find(struct machine *m, struct mm_struct *mm, u64 va)
+{
+	u64 cache = mm->leaf_cache;
+
+	charge(COST_PT_WALK);
+	return likely(cache >> 32 == leaf_cache_key(va)) ? (u32)cache : __pt_find(m, mm, va);
+}
+
+/* The same without its charge; allocates what is missing. 0: out of frames. May switch tasks. */
+static inline u32 pt_find_alloc_uncharged(struct machine *m, struct mm_struct *mm, u64 va)
+{
+	u64 cache = mm->leaf_cache;
+
+	return likely(cache >> 32 == leaf_cache_key(va)) ? (u32)cache : __pt_find_alloc(m, mm, va);
+}
+
+static inline u32 pt_find_alloc(struct machine *m, struct mm_struct *mm, u64 va)
+{
+	charge(COST_PT_WALK);
+	return pt_find_alloc_uncharged(m, mm, va);
+}
 
 /* Entry of @va in leaf @table. */
 static inline pte_t *pt_entry(const struct machine *m, u32 table, u64 va)
@@ -507,8 +541,24 @@ struct mm_struct *mm_alloc(struct machine *m);
 void mm_put(struct machine *m, struct mm_struct *mm); /* last user: exit_mmap() */
 void exit_mmap(struct machine *m, struct mm_struct *mm);
 int dup_mmap(struct machine *m, struct mm_struct *dst, struct mm_struct *src); /* fork */
+/* Walks the tree for find_vma(), and remembers what it found. */
+struct vm_area_struct *__find_vma(struct mm_struct *mm, u64 va);
+
+/* The same without its charge, for those who charge several things at once. */
+static inline struct vm_area_struct *find_vma_uncharged(struct mm_struct *mm, u64 va)
+{
+	struct vm_area_struct *vma = mm->vmacache;
+
+	return likely(vma && vma->vm_start <= va && va < vma->vm_end) ? vma : __find_vma(mm, va);
+}
+
 /* First VMA that ends above @va; mmap_sem held. */
-struct vm_area_struct *find_vma(struct mm_struct *mm, u64 va);
+static inline struct vm_area_struct *find_vma(struct mm_struct *mm, u64 va)
+{
+	charge(COST_VMA_LOOKUP);
+	return find_vma_uncharged(mm, va);
+}
+
 /* Its neighbours in the tree; NULL @vma: next is the first one. */
 struct vm_area_struct *vma_next(const struct mm_struct *mm, const struct vm_area_struct *vma);
 struct vm_area_struct *vma_prev(const struct vm_area_struct *vma);
@@ -533,6 +583,20 @@ static inline void mmap_write_lock(struct mm_struct *mm)
 {
 	down_write(&mm->mmap_sem);
 	mm->mm_lock_seq += 1;
+}
+
+/*
+ * A read lock that only the running task's own threads ever take for write. If there are none, no other
+ * CPU can have done so at an earlier time, and whether one is behind need not be asked.
+ */
+static inline bool read_lock_alone(const struct mm_struct *mm, struct rw_semaphore *s)
+{
+	struct world_cpu *c = world_self;
+
+	if (unlikely(mm->mm_users > 1 || !rwsem_is_free(s, c, false)))
+		return false;
+	__rwsem_taken(c, s, false);
+	return true;
 }
 
 static inline void mmap_write_unlock(struct mm_struct *mm)

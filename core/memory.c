@@ -72,11 +72,15 @@ static int do_zero_page(struct vm_fault *f)
 	return 0;
 }
 
-/* Maps a new page, filled by the caller, where nothing or the old page was. Table lock held. */
-static void map_new_page(struct vm_fault *f, struct page *page)
+/* Maps a new page, filled by the caller, where @old was (NULL: nothing counted). Table lock held. */
+static inline void map_new_page(struct vm_fault *f, struct page *page, const struct page *old)
 {
 	page_add_new_anon_rmap(f->m, page, f->vma, f->va);
 	lru_cache_add_inactive_or_unevictable(f->m, page, f->vma);
+	if (!old) {
+		atomic_long_add(1, &f->mm->rss[MM_ANONPAGES]);
+		charge(COST_RSS);
+	}
 	fault_set_pte(f, fault_mkwrite(f, fault_mk_pte(f, page)));
 }
 
@@ -105,9 +109,7 @@ static int do_anonymous_page(struct vm_fault *f)
 		put_page(m, page);
 		return 0;
 	}
-	atomic_long_add(1, &f->mm->rss[MM_ANONPAGES]);
-	charge(COST_RSS);
-	map_new_page(f, page);
+	map_new_page(f, page, NULL);
 	spin_unlock(fault_ptl(f));
 	return 0;
 }
@@ -178,14 +180,10 @@ static int wp_page_copy(struct vm_fault *f, struct page *old)
 		put_page(m, page);
 		goto out_put;
 	}
-	if (!old) {
-		atomic_long_add(1, &f->mm->rss[MM_ANONPAGES]);
-		charge(COST_RSS);
-	}
 	/* No thread may go on reading the old page after another has written the new one. */
 	fault_set_pte(f, (pte_t){0});
 	world_tlb_flush(&f->mm->as, f->va, f->va + PAGE_SIZE);
-	map_new_page(f, page);
+	map_new_page(f, page, old);
 	if (old) {
 		page_remove_rmap(m, old);
 		put_page(m, old); /* the pte's; the fault's own comes last */
@@ -234,12 +232,16 @@ static int do_present_page(struct vm_fault *f)
 
 static inline int handle_pte_fault(struct vm_fault *f)
 {
-	f->table = pt_find_alloc(f->m, f->mm, f->va);
+	/* With finding the VMA, just done, and the look at the entry that follows. */
+	charge3(COST_VMA_LOOKUP, COST_PT_WALK, COST_PTE);
+	f->table = pt_find_alloc_uncharged(f->m, f->mm, f->va);
 	if (unlikely(!f->table))
 		return VM_FAULT_OOM;
 	f->pte = pt_entry(f->m, f->table, f->va);
-	f->orig = READ_ONCE(*f->pte);
-	charge(COST_PTE);
+	f->orig = *f->pte;
+	/* Where nothing is, only another thread can put something. */
+	if (unlikely(!pte_none(f->orig) || f->mm->mm_users > 1))
+		f->orig = READ_ONCE(*f->pte);
 	if (likely(pte_none(f->orig)))
 		return do_anonymous_page(f);
 	if (!pte_present(f->orig))
@@ -272,9 +274,12 @@ static struct vm_area_struct *lock_vma_under_rcu(struct vm_fault *f)
 {
 	struct vm_area_struct *vma;
 
-	world_order();
-	vma = find_vma(f->mm, f->va);
-	if (!vma || vma->vm_lock_seq == f->mm->mm_lock_seq || !down_read_trylock(&vma->vm_lock))
+	if (f->mm->mm_users > 1)
+		world_order();
+	vma = find_vma_uncharged(f->mm, f->va);
+	if (!vma || vma->vm_lock_seq == f->mm->mm_lock_seq)
+		return NULL;
+	if (!read_lock_alone(f->mm, &vma->vm_lock) && !down_read_trylock(&vma->vm_lock))
 		return NULL;
 	if (vma->vm_mm == f->mm && f->va >= vma->vm_start && f->va < vma->vm_end &&
 	    vma->vm_lock_seq != f->mm->mm_lock_seq)
@@ -294,8 +299,9 @@ static bool fault_lock_mm(struct vm_fault *f, bool try_vma)
 			return true;
 		}
 	}
-	down_read(&f->mm->mmap_sem);
-	f->vma = find_vma(f->mm, f->va);
+	if (!read_lock_alone(f->mm, &f->mm->mmap_sem))
+		down_read(&f->mm->mmap_sem);
+	f->vma = find_vma_uncharged(f->mm, f->va);
 	if (likely(f->vma && f->va >= f->vma->vm_start))
 		return true;
 	up_read(&f->mm->mmap_sem);

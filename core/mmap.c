@@ -87,15 +87,11 @@ static void vma_unlink(struct mm_struct *mm, struct vm_area_struct *vma)
 		mm->vmacache = NULL;
 }
 
-struct vm_area_struct *find_vma(struct mm_struct *mm, u64 va)
+struct vm_area_struct *__find_vma(struct mm_struct *mm, u64 va)
 {
-	struct vm_area_struct *vma = mm->vmacache;
 	struct rb_node *node = mm->mm_rb.node;
+	struct vm_area_struct *vma = NULL;
 
-	charge(COST_VMA_LOOKUP);
-	if (likely(vma && vma->vm_start <= va && va < vma->vm_end))
-		return vma;
-	vma = NULL;
 	while (node) {
 		if (rb_vma(node)->vm_end <= va) {
 			node = node->right;
@@ -527,7 +523,6 @@ static void unmap_region(struct machine *m, struct mm_struct *mm, struct vm_area
 	u64 start = first->vm_start;
 	struct mmu_gather tlb;
 
-	world_contents_zero(&mm->as, start, end, false);
 	lru_add_drain(m);
 	tlb_gather_mmu(&tlb, m, mm, false);
 	for (vma = first; vma && vma->vm_start < end; vma = vma_next(mm, vma)) {

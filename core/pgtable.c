@@ -119,24 +119,10 @@ void pt_free(struct machine *m, struct mm_struct *mm, u32 table)
 	m->free_table = table;
 }
 
-/*
- * The leaf table found last is kept in one word of the mm, (va >> PMD_SHIFT) + 1 above the table's
- * number, so that it is read and written whole: faults of a filling task and reverse walks from
- * other CPUs both use it. pt_free() forgets it. Saves host time only, the walk is charged.
- */
-static inline u64 leaf_cache_key(u64 va)
+u32 __pt_find(struct machine *m, struct mm_struct *mm, u64 va)
 {
-	return (va >> PMD_SHIFT) + 1;
-}
-
-u32 pt_find(struct machine *m, struct mm_struct *mm, u64 va)
-{
-	u64 cache = mm->leaf_cache;
 	u32 table = mm->as.root;
 
-	charge(COST_PT_WALK);
-	if (likely(cache >> 32 == leaf_cache_key(va)))
-		return (u32)cache;
 	for (unsigned int level = PTE_LEVELS - 1; level; level--) {
 		pte_t entry = table_entries(m, table)[pte_index(va, level)];
 
@@ -180,9 +166,9 @@ static u32 pt_populate(struct machine *m, struct mm_struct *mm, u64 va)
 	return table;
 }
 
-u32 pt_find_alloc(struct machine *m, struct mm_struct *mm, u64 va)
+u32 __pt_find_alloc(struct machine *m, struct mm_struct *mm, u64 va)
 {
-	u32 table = pt_find(m, mm, va);
+	u32 table = __pt_find(m, mm, va);
 
 	return likely(table) ? table : pt_populate(m, mm, va);
 }

@@ -64,6 +64,7 @@ int do_fork(struct machine *m, const char *name, void (*fn)(struct task *t, void
 {
 	struct task *t = sys_enter(SPAN_FORK);
 	struct mm_struct *mm;
+	struct task *new;
 	int err = -EINTR;
 
 	if (t->killed)
@@ -72,18 +73,21 @@ int do_fork(struct machine *m, const char *name, void (*fn)(struct task *t, void
 	mm = mm_alloc(m);
 	if (!mm)
 		goto out;
+	new = task_alloc(m, name, mm, fn, arg);
+	if (!new) {
+		mm_put(m, mm);
+		goto out;
+	}
+	new->oom_score_adj = t->oom_score_adj;
+	/* The last step that can fail, or find this task killed: then nobody would start the child. */
 	err = dup_mmap(m, mm, t->mm);
-	if (err)
-		goto out_mm;
-	err = -ENOMEM;
-	*child = task_alloc(m, name, mm, fn, arg);
-	if (!*child)
-		goto out_mm;
-	(*child)->oom_score_adj = t->oom_score_adj;
-	return sys_exit(t, 0);
-
-out_mm:
-	mm_put(m, mm);
+	if (err) {
+		task_put(new);
+		goto out;
+	}
+	*child = new;
+	sys_exit(t, 0);
+	return 0;
 out:
 	return sys_exit(t, err);
 }
