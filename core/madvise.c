@@ -56,6 +56,7 @@ static void madvise_free_present(struct madvise_free *f, pte_t *pte, u64 va)
 	charge(COST_PAGE_LINE);
 	if (!lazyfree_prepare(m, page))
 		return;
+	world_contents_zero(&f->tlb.mm->as, va, va + PAGE_SIZE, false);
 	if (pte->v & (PTE_ACCESSED | PTE_DIRTY)) {
 		charge(COST_PTE);
 		*pte = pte_clear(*pte, PTE_ACCESSED | PTE_DIRTY);
@@ -68,10 +69,11 @@ static void madvise_free_present(struct madvise_free *f, pte_t *pte, u64 va)
 }
 
 /* A swap entry: its contents were advised away too, since 4.5. */
-static void madvise_free_swap(struct madvise_free *f, u32 table, pte_t *pte)
+static void madvise_free_swap(struct madvise_free *f, u32 table, pte_t *pte, u64 va)
 {
 	if (f->m->knob.free_swap == FREE_SWAP_KEEP)
 		return;
+	world_contents_zero(&f->tlb.mm->as, va, va + PAGE_SIZE, false);
 	f->nr_swap_freed += 1;
 	free_swap_and_cache(f->m, pte_to_swp_entry(*pte));
 	set_pte(f->m, table, pte, (pte_t){0});
@@ -96,7 +98,7 @@ static void madvise_free_pte_range(struct madvise_free *f, u32 table, u64 va, u6
 		if (pte_present(*pte))
 			madvise_free_present(f, pte, va);
 		else
-			madvise_free_swap(f, table, pte);
+			madvise_free_swap(f, table, pte, va);
 	}
 	spin_unlock(&m->table[table].ptl);
 }
@@ -108,7 +110,6 @@ static void madvise_free_single_vma(struct machine *m, struct vm_area_struct *vm
 	u64 va = start;
 	u32 table;
 
-	world_contents_zero(&vma->vm_mm->as, start, end, false);
 	lru_add_drain(m);
 	tlb_gather_mmu(&f.tlb, m, vma->vm_mm, false);
 	while (va < end && (table = pt_next_leaf(m, vma->vm_mm, &va, end))) {

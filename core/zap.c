@@ -238,6 +238,7 @@ static u64 zap_locked(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 	pte_t *pte = pt_entry(m, table, va);
 	pte_t *prefetch_end = pte + ((end - va) >> PAGE_SHIFT) -
 	                      min_t(u64, (end - va) >> PAGE_SHIFT, ZAP_PREFETCH);
+	bool check = m->world->check;
 	bool room = true;
 
 	for (; va != end && nr_used && room; va += PAGE_SIZE, pte++) {
@@ -249,6 +250,8 @@ static u64 zap_locked(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 			zap_prefetch(m, pte + ZAP_PREFETCH);
 		if (pte_none(entry))
 			continue;
+		if (unlikely(check)) /* other threads may have written until now */
+			world_contents_zero(&tlb->mm->as, va, va + PAGE_SIZE, false);
 		*pte = (pte_t){0};
 		nr_used -= 1;
 		if (unlikely(!pte_present(entry))) {
@@ -314,7 +317,6 @@ void zap_page_range(struct machine *m, struct vm_area_struct *vma, u64 start, u6
 	struct mmu_gather tlb;
 
 	span_enter(SPAN_ZAP);
-	world_contents_zero(&vma->vm_mm->as, start, end, false);
 	lru_add_drain(m);
 	tlb_gather_mmu(&tlb, m, vma->vm_mm, false);
 	unmap_vma_range(&tlb, vma, start, end);

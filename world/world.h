@@ -1017,8 +1017,9 @@ static inline void world_frame_free(u64 pfn)
 /*
  * What user code may see in [@start, @end) of @as, for --check. From now on each page of it reads as
  * before or as zeros, until it is written again (MADV_FREE: that is all). With @done, pages that
- * have not been written since they were first announced must read as zeros (munmap and
- * MADV_DONTNEED: one call when they begin, one with @done when the pages are gone).
+ * have not been written since they were announced must read as zeros (munmap and MADV_DONTNEED:
+ * one call when the pages are taken, one with @done when all are gone). Other threads may write at
+ * any order point, so announce after the last one; where there are any, @done says nothing new.
  */
 static inline void world_contents_zero(struct world_as *as, u64 start, u64 end, bool done)
 {
