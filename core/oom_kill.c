@@ -257,6 +257,7 @@ void oom_init(struct machine *m)
 	t->machine = m;
 	INIT_LIST_HEAD(&t->tasks);
 	init_waitqueue_head(&t->exit_wait);
+	m->oom_reaper = t;
 	world_task_init(m->world, &t->w, "oom_reaper", WORLD_TASK_KTHREAD, WORLD_STACK_KERNEL,
 	                oom_reaper, m);
 	world_task_start(m->world, &t->w, -1);
