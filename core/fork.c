@@ -201,7 +201,10 @@ static int dup_vma(struct machine *m, struct mm_struct *dst, struct vm_area_stru
 	return copy_page_range(m, dst, pvma->vm_mm, pvma);
 }
 
-/* Fills the new @dst with a copy of @src. On failure @dst holds a part, for mm_put() to free. */
+/*
+ * Fills the new @dst with a copy of @src, the running task's. On failure, which being killed meanwhile
+ * is too, @dst holds a part, for mm_put() to free.
+ */
 int dup_mmap(struct machine *m, struct mm_struct *dst, struct mm_struct *src)
 {
 	struct vm_area_struct *vma;
@@ -213,6 +216,8 @@ int dup_mmap(struct machine *m, struct mm_struct *dst, struct mm_struct *src)
 		vma_start_write(vma);
 		err = dup_vma(m, dst, vma);
 	}
+	if (!err && current_task()->killed)
+		err = -EINTR;
 	/* The parent may have writable translations of what is read-only now. */
 	world_tlb_flush(&src->as, 0, TASK_SIZE);
 	if (!err)

@@ -87,15 +87,11 @@ static void vma_unlink(struct mm_struct *mm, struct vm_area_struct *vma)
 		mm->vmacache = NULL;
 }
 
-struct vm_area_struct *find_vma(struct mm_struct *mm, u64 va)
+struct vm_area_struct *__find_vma(struct mm_struct *mm, u64 va)
 {
-	struct vm_area_struct *vma = mm->vmacache;
 	struct rb_node *node = mm->mm_rb.node;
+	struct vm_area_struct *vma = NULL;
 
-	charge(COST_VMA_LOOKUP);
-	if (likely(vma && vma->vm_start <= va && va < vma->vm_end))
-		return vma;
-	vma = NULL;
 	while (node) {
 		if (rb_vma(node)->vm_end <= va) {
 			node = node->right;
