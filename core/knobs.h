@@ -37,6 +37,7 @@
 #define KNOB_WRITEBACK_MET(E) E(WRITEBACK_KEEP, "keep") E(WRITEBACK_ACTIVATE, "activate")
 #define KNOB_THROTTLE(E) E(THROTTLE_CONGESTION, "congestion") E(THROTTLE_REASON, "reason")
 #define KNOB_UNMAP_FLUSH(E) E(UNMAP_FLUSH_PTE, "pte") E(UNMAP_FLUSH_BATCH, "batch")
+#define KNOB_MM_CPUMASK(E) E(MM_CPUMASK_EXACT, "exact") E(MM_CPUMASK_LAZY, "lazy")
 #define KNOB_RMAP_LOCK(E) E(RMAP_LOCK_WAIT, "wait") E(RMAP_LOCK_TRY, "try")
 #define KNOB_SWAP_READAHEAD(E) E(SWAP_RA_CLUSTER, "cluster") E(SWAP_RA_VMA, "vma")
 #define KNOB_SWAP_SLOTS(E) E(SWAP_SLOTS_3_12, "3.12") E(SWAP_SLOTS_6_12, "6.12")
@@ -104,6 +105,9 @@
 	ENUM(unmap_flush, "reclaim.unmap_flush", KNOB_UNMAP_FLUSH, UNMAP_FLUSH_PTE,                \
 	     UNMAP_FLUSH_BATCH, "72b252aed506 (4.3)",                                              \
 	     "TLB flush per pte, or one per batch of pages")                                       \
+	ENUM(mm_cpumask, "tlb.mm_cpumask", KNOB_MM_CPUMASK, MM_CPUMASK_EXACT, MM_CPUMASK_LAZY,     \
+	     "209954cbc7d0, 6db2526c1d69 (6.14)",                                                  \
+	     "a CPU leaves it when it switches away, or at a flush, once a second")                \
 	ENUM(rmap_lock, "reclaim.rmap_lock", KNOB_RMAP_LOCK, RMAP_LOCK_WAIT, RMAP_LOCK_TRY,        \
 	     "6d4675e60135 (5.19)",                                                                \
 	     "the ageing walk waits for a busy reverse-map lock, or keeps the page")               \
@@ -113,7 +117,7 @@
 	ENUM(swap_slots, "swap.slots", KNOB_SWAP_SLOTS, SWAP_SLOTS_3_12, SWAP_SLOTS_6_12,          \
 	     "kernel version", "how slots are found: scan and per-CPU clusters, or cluster lists") \
 	ENUM(swap_sync, "swap.synchronous", KNOB_OFF_ON, KNOB_OFF, KNOB_ON, "0bcac06f27d7 (4.15)", \
-	     "RAM disks: read past the swap cache, pages freed in the scan that wrote them")       \
+	     "RAM disks: what only one pte needs is read past the swap cache")       \
 	ENUM(oom, "oom.reserves", KNOB_OOM, OOM_MEMDIE, OOM_REAPER, "aac453635549 (4.6)",          \
 	     "a victim may use all reserves, or half of min and is reaped")                        \
 	ENUM(vma_lock, "fault.vma_lock", KNOB_OFF_ON, KNOB_OFF, KNOB_ON, "6.4",                    \
@@ -151,6 +155,7 @@ KNOB_DECLARE(referenced_policy, KNOB_REFERENCED);
 KNOB_DECLARE(writeback_met_policy, KNOB_WRITEBACK_MET);
 KNOB_DECLARE(throttle_policy, KNOB_THROTTLE);
 KNOB_DECLARE(unmap_flush_policy, KNOB_UNMAP_FLUSH);
+KNOB_DECLARE(mm_cpumask_policy, KNOB_MM_CPUMASK);
 KNOB_DECLARE(rmap_lock_policy, KNOB_RMAP_LOCK);
 KNOB_DECLARE(swap_readahead_policy, KNOB_SWAP_READAHEAD);
 KNOB_DECLARE(swap_slots_policy, KNOB_SWAP_SLOTS);

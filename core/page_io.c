@@ -158,14 +158,14 @@ static struct world_io *io_alloc(struct machine *m)
 }
 
 /*
- * Starts I/O on @page and its slot: now, or when the task's plug is let go. RAM disks serve no
- * request later than at once (knob swap.synchronous), so there is no point in holding it back.
+ * Starts I/O on @page and its slot: now, or when the task's plug is let go. Bios for a RAM disk
+ * (zram, brd) pass the request queue and its plug by, in every version: they are done at once.
  */
 static void swap_submit(struct machine *m, struct page *page, bool write)
 {
 	swp_entry_t entry = page_swap_entry(m, page);
 	struct swap_info_struct *si = swap_info(m, entry);
-	struct blk_plug **current = si->synchronous ? NULL : current_plug(m);
+	struct blk_plug **current = si->ram ? NULL : current_plug(m);
 	struct blk_plug *plug = current ? *current : NULL;
 	u64 sector = swp_offset(entry) * SECTORS_PER_PAGE;
 	u64 pfn = page_to_pfn(m, page);

@@ -47,7 +47,8 @@ struct swap_info_struct {
 	u32 disk;                /* (c) */
 	s32 prio;                /* (c) */
 	bool rotating;           /* (c) */
-	bool synchronous;        /* (c) I/O ends inside submit: RAM */
+	bool ram;                /* (c) a bio-based RAM disk: I/O ends inside submit */
+	bool synchronous;        /* (c) and is known to (swap.synchronous) */
 	bool by_list;            /* (c) cluster lists of 6.12, with a lock per cluster */
 	bool avail;              /* (V) has free slots, as far as known */
 	u64 max;                 /* (c) slots, the header included */

@@ -239,7 +239,7 @@ static void swap_slot_release(struct swap_info_struct *si, u64 offset)
 			dec_cluster_info_page(si, offset);
 		swap_range_free(si, offset);
 	}
-	if (si->synchronous) /* Linux: swap_slot_free_notify() */
+	if (si->ram) /* Linux: swap_slot_free_notify(), since 2.6.35 */
 		world_disk_discard(si->machine->world, si->disk, offset * 8, 8);
 }
 
@@ -517,7 +517,8 @@ static int swapon(struct machine *m, u32 disk, int prio)
 	si->disk = disk;
 	si->prio = prio >= 0 ? prio : -1 - (s32)si->type;
 	si->rotating = hw->kind == HW_DISK_ROTATING;
-	si->synchronous = hw->kind == HW_DISK_RAM && m->knob.swap_sync == KNOB_ON;
+	si->ram = hw->kind == HW_DISK_RAM;
+	si->synchronous = si->ram && m->knob.swap_sync == KNOB_ON;
 	si->max = min_t(u64, hw->size_bytes >> PAGE_SHIFT, 1UL << SWP_OFFSET_BITS);
 	si->pages = si->max - 1;
 	err = swap_reserve(si);
