@@ -114,10 +114,12 @@ static void audit_chain(const struct vm_area_struct *vma)
 	VM_BUG_ON_MSG(!own, "VMA 0x%lx is not linked to its own anon_vma", vma->vm_start);
 }
 
-static void audit_vmas(struct mm_struct *mm)
+/* Returns how many chain entries its VMAs have. */
+static u64 audit_vmas(struct mm_struct *mm)
 {
 	struct vm_area_struct *prev = NULL;
 	struct vm_area_struct *vma;
+	u64 nr_chains = 0;
 	u64 nr_pages = 0;
 	u32 nr = 0;
 
@@ -129,6 +131,7 @@ static void audit_vmas(struct mm_struct *mm)
 		VM_BUG_ON(vma->vm_pgoff != vma->vm_start >> PAGE_SHIFT); /* until there is mremap */
 		VM_BUG_ON(vma->gap != vma->vm_start - (prev ? prev->vm_end : MMAP_MIN_ADDR));
 		audit_chain(vma);
+		nr_chains += list_count(&vma->anon_vma_chain);
 		nr_pages += vma_pages(vma);
 		nr++;
 	}
@@ -136,6 +139,7 @@ static void audit_vmas(struct mm_struct *mm)
 	              mm->map_count);
 	VM_BUG_ON(nr_pages != mm->total_vm);
 	audit_subtree_gap(mm->mm_rb.node);
+	return nr_chains;
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------ */
@@ -213,13 +217,21 @@ static void audit_tables(struct machine *m, struct mm_struct *mm)
 void mmap_audit(struct machine *m)
 {
 	struct mm_struct *mm;
+	u64 nr_chains = 0;
+	bool all = true;
 
 	list_for_each_entry (mm, &m->mms, mmlist) {
-		if (mm_is_changing(mm))
+		if (mm_is_changing(mm)) {
+			all = false;
 			continue;
-		audit_vmas(mm);
+		}
+		nr_chains += audit_vmas(mm);
 		audit_tables(m, mm);
 	}
+	/* At most one for each task that sleeps on its way to an anon_vma. */
+	VM_BUG_ON_MSG(all && nr_chains > pool_live(&m->slab[SLAB_AVC].pool),
+	              "%lu chain entries in VMAs, %u in use", nr_chains,
+	              pool_live(&m->slab[SLAB_AVC].pool));
 }
 
 /* ---- reverse map ---------------------------------------------------------------------------------------------- */
