@@ -85,6 +85,20 @@ int mm_access(struct machine *m, u64 va, u64 len, enum world_access kind, u64 se
 /* Adds disk @disk as swap of @prio (negative: next lower default). From the boot context or a task. */
 int do_swapon(struct machine *m, u32 disk, int prio);
 
+/* ---- memory that is gone before the tasks start (ballast.c) ---- */
+
+/*
+ * From the boot context: @nr blocks of @order, from the zones that a request for them would get,
+ * never come back. Returns how many there were.
+ */
+u64 machine_take_blocks(struct machine *m, unsigned int order, u64 nr);
+
+/*
+ * The same for what a zone has, until no more than @nr pages of it are free. Returns how many more
+ * than that there are: negative if there were fewer.
+ */
+long machine_leave_free(struct machine *m, u32 node, const char *zone, u64 nr);
+
 /* ---- counters and /proc ---- */
 
 /* Calls @fn for every counter of this machine's /proc/vmstat, in the kernel's order. */
