@@ -145,6 +145,7 @@ struct machine *machine_create(struct world *w, const struct knobs *knobs, char 
 		return NULL;
 	}
 	world_attach(w, &machine_upcalls, m, m->tables);
+	w->lazy_cpumask = knobs->mm_cpumask == MM_CPUMASK_LAZY;
 	if (machine_boot(m, err, n)) {
 		machine_destroy(m);
 		return NULL;

@@ -17,6 +17,12 @@
 
 /* ---- address spaces ------------------------------------------------------------------------- */
 
+static void sim_mask_clear(struct world_as *as, u32 cpu)
+{
+	__clear_bit(cpu, as->cpumask);
+	as->nr_loaded -= 1;
+}
+
 static void sim_unload_as(struct sim_cpu *s)
 {
 	struct world_as *as = s->loaded;
@@ -24,9 +30,9 @@ static void sim_unload_as(struct sim_cpu *s)
 	if (!as)
 		return;
 	VM_BUG_ON(!test_bit(s->cpu.id, as->cpumask));
-	__clear_bit(s->cpu.id, as->cpumask);
-	as->nr_loaded -= 1;
 	s->loaded = NULL;
+	if (!s->sim->w.lazy_cpumask)
+		sim_mask_clear(as, s->cpu.id);
 }
 
 void sim_load_as(struct sim_cpu *s, struct world_as *as)
@@ -34,10 +40,13 @@ void sim_load_as(struct sim_cpu *s, struct world_as *as)
 	if (s->loaded == as)
 		return;
 	sim_unload_as(s);
-	VM_BUG_ON(test_bit(s->cpu.id, as->cpumask));
+	s->loaded = as;
+	if (test_bit(s->cpu.id, as->cpumask)) {
+		VM_BUG_ON(!s->sim->w.lazy_cpumask);
+		return;
+	}
 	__set_bit(s->cpu.id, as->cpumask);
 	as->nr_loaded += 1;
-	s->loaded = as;
 }
 
 void sim_use_as(struct world_as *as)
@@ -59,8 +68,12 @@ void sim_use_as(struct world_as *as)
 	if (!old || --old->nr_tasks)
 		return;
 	/* The core may free it now. */
-	for_each_set_bit (cpu, old->cpumask, sim->w.hw->nr_cpus)
-		sim_unload_as(sim_cpu(sim, cpu));
+	for_each_set_bit (cpu, old->cpumask, sim->w.hw->nr_cpus) {
+		if (sim_cpu(sim, cpu)->loaded == old)
+			sim_unload_as(sim_cpu(sim, cpu));
+		if (test_bit(cpu, old->cpumask))
+			sim_mask_clear(old, (u32)cpu);
+	}
 	if (sim->tags)
 		sim_tag_forget(sim, old);
 }
@@ -68,8 +81,9 @@ void sim_use_as(struct world_as *as)
 /* ---- TLB flushes ---------------------------------------------------------------------------- */
 
 struct sim_flush {
-	const struct world_as *as; /* NULL: whatever is loaded */
+	struct world_as *as; /* NULL: whatever is loaded */
 	u64 nr_pages;
+	bool trim; /* who has left the address space is taken out of its mask */
 };
 
 static void sim_flush_own(u64 nr_pages)
@@ -86,8 +100,11 @@ static void sim_flush_ipi(void *arg)
 	const struct sim_flush *f = arg;
 	struct sim_cpu *s = sim_self();
 
-	if (f->as && s->loaded != f->as)
+	if (f->as && s->loaded != f->as) {
+		if (f->trim && test_bit(s->cpu.id, f->as->cpumask))
+			sim_mask_clear(f->as, s->cpu.id);
 		return; /* has changed its address space meanwhile */
+	}
 	if (s->loaded && s->cpu.task->as != s->loaded) {
 		sim_unload_as(s);
 		charge(COST_TLB_FULL);
@@ -111,20 +128,65 @@ static void sim_flush_mask(const u64 *mask, struct sim_flush *f)
 		sim_ipi(mask, sim_flush_ipi, f);
 }
 
+/* Linux's TRIM_DELAY_JIFFIES (6db2526c1d69, 6.14): an address space's mask is looked through once a second. */
+#define SIM_TRIM_NS 1000000000UL
+
+static bool sim_is_time_to_trim(struct world_as *as)
+{
+	u64 now = world_now();
+
+	if (now < as->trim_at)
+		return false;
+	as->trim_at = now + SIM_TRIM_NS;
+	return true;
+}
+
+/*
+ * Whom of @mask a flush must reach where masks are lazy (Linux's should_flush_tlb()): not those in lazy
+ * TLB mode, which will find out when they go back to a user task, and, if the flush is of one address
+ * space, not those that run another, unless it is time to take them out of the mask.
+ */
+static void sim_flush_lazy(const u64 *mask, struct sim_flush *f)
+{
+	struct sim *sim = sim_self()->sim;
+	u64 wanted[HW_MAX_CPUS / 64] = {0};
+	u64 cpu;
+
+	world_order();
+	f->trim = f->as && sim_is_time_to_trim(f->as);
+	for_each_set_bit (cpu, mask, sim->w.hw->nr_cpus) {
+		const struct sim_cpu *s = sim_cpu(sim, cpu);
+
+		if (s->loaded && s->cpu.task->as != s->loaded && &s->cpu != world_self)
+			continue;
+		if (!f->as || s->loaded == f->as || f->trim)
+			__set_bit(cpu, wanted);
+	}
+	sim_flush_mask(wanted, f);
+}
+
+static void sim_flush(const u64 *mask, struct sim_flush *f)
+{
+	if (world_self->w->lazy_cpumask)
+		sim_flush_lazy(mask, f);
+	else
+		sim_flush_mask(mask, f);
+}
+
 void sim_tlb_flush(struct world_as *as, u64 start, u64 end)
 {
 	struct sim_flush f = {.as = as, .nr_pages = DIV_ROUND_UP(end - start, PAGE_SIZE)};
 
 	if (!as->nr_loaded)
 		return;
-	sim_flush_mask(as->cpumask, &f);
+	sim_flush(as->cpumask, &f);
 }
 
 void sim_tlb_flush_mask(const u64 *cpumask)
 {
 	struct sim_flush f = {.nr_pages = WORLD_TLB_CEILING + 1};
 
-	sim_flush_mask(cpumask, &f);
+	sim_flush(cpumask, &f);
 }
 
 /* ---- user mode ------------------------------------------------------------------------------ */

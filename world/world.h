@@ -226,9 +226,11 @@ struct world_io {
 struct world_as {
 	u32 root;      /* table number of the top-level table */
 	u32 nr_loaded; /* CPUs in the mask */
+	u64 trim_at;   /* lazy masks: from this time on a flush takes out who has left */
 	u32 nr_tasks;  /* that use it; without one the world forgets it */
 	u64 table_gen; /* the core adds 1 whenever it frees a table: cached walks end */
 	u64 cpumask[HW_MAX_CPUS / 64]; /* CPUs whose TLB may hold entries: Linux's mm_cpumask */
+	/* With world.lazy_cpumask a CPU that has gone on to another address space is still in it. */
 };
 
 enum world_access {
@@ -312,6 +314,7 @@ struct world {
 	const char *again; /* the command that repeats this run, for reports; NULL: not known */
 	bool check; /* contents are tagged and verified */
 	bool tracing;
+	bool lazy_cpumask; /* the core's choice, before the first task; a world may ignore it */
 };
 
 /* Called once by the core, before anything else: whom to call, and where its tables are. */
@@ -962,7 +965,10 @@ static inline void world_tlb_flush(struct world_as *as, u64 start, u64 end)
 	world_self->w->ops->tlb_flush(as, start, end);
 }
 
-/* The same for everything on the CPUs of @cpumask: the batched flush of reclaim (4.3). */
+/*
+ * The same for everything on the CPUs of @cpumask: the batched flush of reclaim (4.3). It does not say
+ * whose translations, so with lazy masks it disturbs CPUs that have long left the address space.
+ */
 static inline void world_tlb_flush_mask(const u64 *cpumask)
 {
 	world_self->w->ops->tlb_flush_mask(cpumask);
