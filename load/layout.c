@@ -210,6 +210,20 @@ static int place_disks(const struct profile *p, const struct machine_shape *s,
 	return 0;
 }
 
+/* ---- ballast ---- */
+
+/* Leaves @ram of what the kernel manages (MemTotal), as nearly as huge pages can. */
+static u64 ballast_for(const struct hw_machine *hw, u64 ram)
+{
+	u64 total = 0;
+
+	for (u32 i = 0; i < hw->nr_ranges; i++)
+		total += (hw->range[i].nr_pages - hw->range[i].nr_reserved) * 4096;
+	if (total <= ram)
+		return 0;
+	return DIV_ROUND_CLOSEST(total - ram, BALLAST_PAGE_BYTES) * BALLAST_PAGE_BYTES;
+}
+
 /* ---- all of it ---- */
 
 static int check_ram(const struct machine_shape *s, char *err)
@@ -237,9 +251,10 @@ int profile_build(const struct profile *p, struct machine_shape *shape, u64 give
 	if (result)
 		return result;
 
-	/* A map that was written down is of one machine: with other RAM it means nothing. */
+	/* A map that was written down is of one machine: with more RAM it means nothing. */
 	use_map = p->memory.nr_ranges && shape->nr_nodes == p->shape.nr_nodes &&
-	          (!(given & SHAPE_RAM) || shape->ram_bytes == p->shape.ram_bytes);
+	          (!(given & SHAPE_RAM) || shape->ram_bytes <= p->shape.ram_bytes);
+	shape->ballast_bytes = 0;
 	if (!use_map && (result = check_ram(shape, err)))
 		return result;
 
@@ -250,6 +265,7 @@ int profile_build(const struct profile *p, struct machine_shape *shape, u64 give
 	hw->hz = p->hz;
 	hw->seed_jitter_bp = p->variation_bp;
 	hw->queued_spinlocks = p->spinlocks == 1;
+	hw->autogroup = p->autogroup;
 	memcpy(hw->cost_ns, p->cost_ns, sizeof(hw->cost_ns));
 	hw->cpu = keep_array(keep, struct hw_cpu, hw->nr_cpus);
 	lay_out_cpus(shape, hw->cpu);
@@ -257,6 +273,12 @@ int profile_build(const struct profile *p, struct machine_shape *shape, u64 give
 	if (use_map) {
 		hw->nr_ranges = p->memory.nr_ranges;
 		memcpy(hw->range, p->memory.range, sizeof(*hw->range) * hw->nr_ranges);
+		if (shape->ram_bytes < p->shape.ram_bytes) {
+			result = check_ram(shape, err);
+			if (result)
+				return result;
+			shape->ballast_bytes = ballast_for(hw, shape->ram_bytes);
+		}
 	} else {
 		lay_out_ram(&p->memory, shape, hw);
 	}

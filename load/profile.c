@@ -64,6 +64,7 @@ static const struct field profile_fields[] = {
 	{"about", FIELD_TEXT, PROFILE(about), 0, 0, NULL},
 	{"hz", FIELD_COUNT, PROFILE(hz), 24, 10000, NULL},
 	{"spinlocks", FIELD_CHOICE, PROFILE(spinlocks), 0, 0, spinlock_kinds},
+	{"autogroup", FIELD_BOOL, PROFILE(autogroup), 0, 0, NULL},
 	{"variation", FIELD_PERCENT, PROFILE(variation_bp), 0, 5000, NULL},
 	{"memory", FIELD_TABLE, 0, 0, 0, NULL},
 	{"distance", FIELD_TABLE, 0, 0, 0, NULL},

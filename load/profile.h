@@ -42,6 +42,9 @@ struct machine_shape {
 	u64 ram_bytes;
 	u64 swap_bytes; /* 0: none */
 	u32 swap_kind;  /* enum swap_kind */
+
+	/* Not asked for, but a result: what a pool of huge pages must take of an explicit map. */
+	u64 ballast_bytes;
 };
 
 /* The same as fields of a table, in the order of these bits of what fields_read() returns. */
@@ -83,6 +86,7 @@ struct profile {
 	u32 hz;
 	u32 variation_bp;
 	u32 spinlocks; /* 0: ticket, 1: queued */
+	bool autogroup;
 	u32 near;      /* SLIT distance of nodes in one group of nr_group */
 	u32 far;       /* and of others */
 	u32 nr_group;
@@ -118,10 +122,15 @@ u32 profile_list(profile_dirs dirs, struct keep *keep, const char ***names);
  */
 int profile_set(struct profile *p, const char *key, const char *value, char *err);
 
+/* The blocks that ballast comes in: an x86 PC's huge pages. */
+#define BALLAST_PAGE_BYTES (2UL << 20)
+
 /*
  * The machine of @p with @shape, of which @given (SHAPE_ bits) was asked for and is binding, while
  * the rest is adapted to it. @shape becomes what was built. Memory comes from @keep.
  * If swap_bytes is not 0, disk[0] is the swap device.
+ * A profile with an explicit memory map describes one existing machine. With less RAM it is that machine
+ * with ballast, as a host is limited: the map stays, and @shape says how much to take away first.
  */
 int profile_build(const struct profile *p, struct machine_shape *shape, u64 given,
                   struct keep *keep, struct hw_machine **out, char *err);

@@ -228,6 +228,7 @@ void scenario_request(struct scenario *s, u32 variant, u64 seed, const struct ta
 		.variant = v->name,
 		.seed = seed,
 		.hw = s->hw,
+		.ballast_bytes = s->shape.ballast_bytes,
 		.kernel = s->kernel,
 		.nr_settings = nr,
 		.setting = all,

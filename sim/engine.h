@@ -191,6 +191,7 @@ struct sim {
 	struct sim_socket *socket;
 	u32 nr_sockets;
 	u32 nr_queued;   /* tasks in run queues */
+	u32 nr_in_group; /* user tasks that run or wait for a CPU */
 	u32 nr_user;     /* that sim_run() waits for */
 	u64 user_ran_at; /* a user task was last switched to */
 	u64 elapsed;

@@ -13,7 +13,15 @@
  * and now and then pulls from a queue that is longer by two.
  *
  * A task gives way only in user mode, on return to it, in world_cond_resched(), or by sleeping.
- * Left out: groups, real-time classes, load averages, buddies, NUMA balancing, the cost of balancing.
+ *
+ * With hw->autogroup (kernel.sched_autogroup_enabled, the usual setting since 2.6.38) the user tasks
+ * are one session: together they weigh as much as one task, while each kernel thread keeps its own
+ * weight. A group's share on a CPU is its weight times the part of its runnable load that is there, so
+ * each task's is its own divided by the number that can run; that is what is done here, without
+ * queues of queues. It decides how much of a CPU kswapd gets beside a crowd of allocators.
+ *
+ * Left out: other groups, real-time classes, load averages, buddies, NUMA balancing, the cost of
+ * balancing.
  */
 #include "sim/engine.h"
 
@@ -74,8 +82,16 @@ static struct sim_socket *sched_socket(const struct sim_cpu *s)
 	return &s->sim->socket[s->socket];
 }
 
+/* @t becomes runnable, or stops being so. */
+static void sched_group_add(struct sim_task *t, int nr)
+{
+	if (t->task->kind == WORLD_TASK_USER)
+		t->sim->nr_in_group += (u32)nr;
+}
+
 static void sched_enqueue(struct sim_cpu *s, struct sim_task *t)
 {
+	sched_group_add(t, 1);
 	VM_BUG_ON(t->queued || t->on_cpu);
 	t->queued = true;
 	t->task->cpu = s->cpu.id;
@@ -90,6 +106,7 @@ static void sched_enqueue(struct sim_cpu *s, struct sim_task *t)
 static void sched_dequeue(struct sim_cpu *s, struct sim_task *t)
 {
 	VM_BUG_ON(!t->queued);
+	sched_group_add(t, -1);
 	t->queued = false;
 	rb_erase_cached(&t->node, &s->rq.tree);
 	s->rq.nr -= 1;
@@ -106,6 +123,8 @@ static struct sim_task *sched_running(const struct sim_cpu *s)
 /* Virtual time of @ns on a CPU. */
 static s64 sched_scale(u64 ns, const struct sim_task *t)
 {
+	if (t->sim->w.hw->autogroup && t->task->kind == WORLD_TASK_USER)
+		ns *= max(t->sim->nr_in_group, 1U);
 	return t->weight == NICE_0_WEIGHT ? (s64)ns : (s64)(ns * NICE_0_WEIGHT / t->weight);
 }
 
@@ -162,6 +181,7 @@ static void sched_leave(struct sim_cpu *s)
 	if (t != &s->idle_task) {
 		t->span = c->span;
 		sched_task(t)->on_cpu = false;
+		sched_group_add(sched_task(t), -1);
 	}
 }
 
@@ -197,6 +217,7 @@ static void sched_enter(struct sim_cpu *s, struct sim_task *t)
 	t->task->nr_switches += 1;
 	t->task->cpu = c->id;
 	t->on_cpu = true;
+	sched_group_add(t, 1);
 	t->exec_start = c->clock;
 	t->prev_sum_exec_ns = t->sum_exec_ns;
 	t->nr_runs += 1;
@@ -523,12 +544,66 @@ static void sched_push(struct sim_cpu *s)
 	}
 }
 
+/* What a task weighs beside others, in parts of 1 / nr_in_group: a kernel thread as much as all users. */
+static u64 sched_group_load(const struct sim_task *t)
+{
+	return t->task->kind == WORLD_TASK_USER ? t->weight
+	                                        : (u64)t->weight * max(t->sim->nr_in_group, 1U);
+}
+
+static u64 sched_cpu_load(const struct sim_cpu *s)
+{
+	const struct sim_task *running = sched_running(s);
+	u64 load = running ? sched_group_load(running) : 0;
+	struct rb_node *n;
+
+	for (n = rb_first_cached(&s->rq.tree); n; n = rb_next(n))
+		load += sched_group_load(rb_entry(n, struct sim_task, node));
+	return load;
+}
+
+/*
+ * With groups the numbers of tasks say nothing: beside kswapd a CPU has as much to do as with all users. Up
+ * to half of what another CPU of the socket has more comes here.
+ */
+static void sched_balance_groups(struct sim_cpu *s)
+{
+	const struct sim_socket *k = sched_socket(s);
+	u64 own = sched_cpu_load(s);
+	u64 most = own;
+	struct sim_cpu *from = NULL;
+
+	for (u32 i = 0; i < k->nr; i++) {
+		struct sim_cpu *other = sim_cpu(s->sim, k->cpu[i]);
+		u64 load = other->rq.nr ? sched_cpu_load(other) : 0;
+
+		if (load > most) {
+			most = load;
+			from = other;
+		}
+	}
+	for (u64 left = (most - own) / 2; from;) {
+		struct sim_task *t = sched_movable(from, s, s->cpu.clock);
+
+		if (!t || sched_group_load(t) > left)
+			return;
+		left -= sched_group_load(t);
+		sched_dequeue(from, t);
+		sched_move(t, from, s);
+		sched_enqueue(s, t);
+	}
+}
+
 static void sched_balance(struct sim_cpu *s)
 {
 	struct sim *sim = s->sim;
 	struct sim_cpu *from = sched_longest_queue(sim, sched_socket(s));
 	struct sim_task *t;
 
+	if (sim->w.hw->autogroup) {
+		sched_balance_groups(s);
+		return;
+	}
 	if (from->rq.nr < s->rq.nr + 2)
 		from = sched_longest_queue(sim, sched_busiest_socket(sim));
 	if (from->rq.nr < s->rq.nr + 2)

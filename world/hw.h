@@ -73,6 +73,7 @@ struct hw_machine {
 	u32 hz;                 /* timer ticks a second */
 	u32 seed_jitter_bp;     /* seeded spread of user compute, parts of 10,000 */
 	bool queued_spinlocks;  /* 4.2 and later; otherwise ticket locks */
+	bool autogroup;         /* all user tasks are one session, with one task's share of a CPU */
 	struct hw_cpu *cpu;     /* [nr_cpus] */
 	struct hw_range *range; /* [nr_ranges] */
 	u8 *distance;           /* [nr_nodes * nr_nodes], SLIT: 10 is local */
