@@ -76,6 +76,18 @@ static int write_proc(const struct running *r, u32 cell, const struct target_ops
 	return ops->write_proc(t, dir, err);
 }
 
+/* What the host had when it ran the same, if it did: a simulated run is to be its twin. */
+static bool find_twin(const struct running *r, const struct batch_cell *c, u32 seed,
+                      struct target_memory *memory)
+{
+	const struct result_column *host;
+
+	if (c->ops != &sim_target_ops)
+		return false;
+	host = results_find(r->out, c->s->variant[c->variant].name, c->point, "host");
+	return host && !host->record[seed].status && record_memory(&host->record[seed], memory);
+}
+
 /* One run, from the building of the machine to its record. */
 static void run_job(void *arg, u32 job, struct bytes *result)
 {
@@ -85,6 +97,7 @@ static void run_job(void *arg, u32 job, struct bytes *result)
 	struct target_result *res = report_alloc(1, sizeof(*res));
 	char err[TARGET_ERROR_MAX] = "";
 	struct target_request req;
+	struct target_memory memory;
 	struct run_record record;
 	struct target *t;
 	u64 lost = 0; /* files that could not be written */
@@ -92,6 +105,8 @@ static void run_job(void *arg, u32 job, struct bytes *result)
 
 	scenario_request(c->s, c->variant, r->out->seed[seed], c->ops, &req);
 	req.check = r->b->check;
+	if (find_twin(r, c, seed, &memory))
+		req.twin_of = &memory;
 	rc = c->ops->open(&req, &t, err);
 	if (rc) {
 		record_broken(&record, &req, c->ops->name, rc, err);
@@ -327,9 +342,10 @@ int batch_run(const struct batch *b, struct results *out)
 
 	prepare(b, out);
 	progress_start(&r.progress, b->nr_cells * b->nr_seeds, b->quiet);
-	rc = run_pass(&r, false);
+	/* The host first: twins are built like it. */
+	rc = run_pass(&r, true);
 	if (!rc)
-		rc = run_pass(&r, true);
+		rc = run_pass(&r, false);
 	progress_clear(&r.progress);
 	if (rc > 0)
 		jobs_raise(rc);

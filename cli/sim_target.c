@@ -9,6 +9,7 @@
 #include "cli/sim_target.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,22 +18,18 @@
 #include "core/knobs.h"
 #include "core/mm.h"
 #include "core/mm_types.h"
-#include "lib/random.h"
+#include "load/profile.h"
 #include "sim/sim.h"
 #include "world/world.h"
 
-/* Random streams of this file. */
-enum {
-	STREAM_START = 0x73740001,
-	STREAM_SPEED,
-	STREAM_LUA,
-};
+#define BALLAST_ORDER 9 /* pages of BALLAST_PAGE_BYTES */
 
 struct sim_task {
 	struct target_task t; /* first: a body is given this */
 	struct task *task;
 	struct sim_task *next;
 	u64 start_ns;
+	u32 nr_spawned;
 	bool background;
 	bool waited; /* its parent has collected it */
 	bool ended;
@@ -64,6 +61,8 @@ struct sim_target {
 	s64 counter[TARGET_SYNC_MAX];
 	u32 nr_tasks;
 	u32 nr_foreground; /* still running */
+	struct target_result before; /* counters when the run began */
+	char notes[1024];
 };
 
 static struct sim_target *to_sim(const struct target *t)
@@ -107,6 +106,51 @@ static int set_knobs(const struct target_request *req, struct knobs *k, char *er
 	return 0;
 }
 
+/* ---- a twin's memory ---- */
+
+__printf(2, 3) static void note(struct sim_target *s, const char *fmt, ...)
+{
+	size_t len = strlen(s->notes);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(s->notes + len, sizeof(s->notes) - len, fmt, ap);
+	va_end(ap);
+}
+
+/* What the zones of the host had for its tasks, the twin's have too. */
+static void leave_free(struct sim_target *s, const struct target_memory *host)
+{
+	for (u32 i = 0; i < host->nr_zones; i++) {
+		const struct target_zone *z = &host->zone[i];
+		long left = machine_leave_free(s->machine, z->node, z->name, z->nr_pages);
+
+		note(s, "%s%s %lu", i ? ", " : "pages for the tasks as on the host: ", z->name,
+		     z->nr_pages);
+		if (left)
+			note(s, " (%ld)", (long)z->nr_pages + left);
+	}
+	note(s, ", after %.2f GB of ballast there\n", (double)host->ballast_bytes / (1UL << 30));
+}
+
+/* Without figures of a run: whatever the allocator gives to the pool of huge pages. */
+static int take_ballast(struct sim_target *s, char *err)
+{
+	u64 nr = s->req->ballast_bytes / BALLAST_PAGE_BYTES;
+	u64 got;
+
+	if (!nr || (s->req->twin_of && s->req->twin_of->nr_zones))
+		return 0;
+	got = machine_take_blocks(s->machine, BALLAST_ORDER, nr);
+	if (got != nr) {
+		snprintf(err, TARGET_ERROR_MAX,
+		         "the ballast could not be filled: %lu of %lu huge pages", got, nr);
+		return -EINVAL;
+	}
+	note(s, "ballast: %lu huge pages of 2 MB; nothing else is held\n", nr);
+	return 0;
+}
+
 static int sim_open(const struct target_request *req, struct target **out, char *err)
 {
 	struct sim_options opt = {
@@ -137,6 +181,9 @@ static int sim_open(const struct target_request *req, struct target **out, char 
 		rc = -EINVAL;
 		goto out_world;
 	}
+	rc = take_ballast(s, err);
+	if (rc)
+		goto out_machine;
 	for (u32 i = 0; req->swap_bytes && i < req->hw->nr_disks; i++) {
 		rc = do_swapon(s->machine, i, -1);
 		if (rc) {
@@ -145,6 +192,8 @@ static int sim_open(const struct target_request *req, struct target **out, char 
 			goto out_machine;
 		}
 	}
+	if (req->twin_of)
+		leave_free(s, req->twin_of);
 	for (u32 i = 0; i < req->nr_barriers; i++) {
 		init_waitqueue_head(&s->barrier[i].queue);
 		s->barrier[i].size = req->barrier_size[i];
@@ -209,7 +258,8 @@ static void sim_task_main(struct task *task, void *arg)
 		foreground_ended(s);
 }
 
-static struct sim_task *new_task(struct sim_target *s, const char *function, u32 index, u32 nr)
+static struct sim_task *new_task(struct sim_target *s, const char *function, u32 index, u32 nr,
+                                 u64 seed)
 {
 	struct sim_task *st = calloc(1, sizeof(*st));
 
@@ -219,39 +269,30 @@ static struct sim_task *new_task(struct sim_target *s, const char *function, u32
 	st->t.function = function;
 	st->t.index = index;
 	st->t.nr = nr;
-	st->t.seed = rand_hash(s->req->seed, STREAM_LUA, s->nr_tasks, 0);
+	st->t.seed = seed;
 	*s->tasks_end = st;
 	s->tasks_end = &st->next;
 	s->nr_tasks += 1;
 	return st;
 }
 
-/* A task's own speed: its user code takes (10000 + spread) / 10000 of the profile's costs. */
-static void set_speed(struct sim_target *s, struct sim_task *st, s32 speed_bp)
+static int start_group(struct sim_target *s, u32 group)
 {
-	u64 r;
+	const struct target_group *g = &s->req->group[group];
 
-	if (!speed_bp)
-		return;
-	r = rand_hash(s->req->seed, STREAM_SPEED, st->t.index, 0) % (2 * (u64)speed_bp + 1);
-	sim_task_set_speed(&st->task->w, (u32)(SIM_NORMAL_SPEED + (s64)r - speed_bp));
-}
-
-static int start_group(struct sim_target *s, const struct target_group *g)
-{
 	for (u32 i = 0; i < g->nr; i++) {
-		struct sim_task *st = new_task(s, g->name, i, g->nr);
+		u64 seed = target_task_seed(s->req, group, i);
+		struct sim_task *st = new_task(s, g->name, i, g->nr, seed);
 
 		st->background = g->background;
-		st->start_ns = g->start_ns + i * g->stagger_ns;
-		if (g->jitter_ns)
-			st->start_ns += rand_hash(s->req->seed, STREAM_START, i, 0) % g->jitter_ns;
+		st->start_ns = target_start_ns(s->req, group, i);
 		st->task = task_create(s->machine, g->name, NULL, sim_task_main, st);
 		if (!st->task)
 			return -ENOMEM;
 		st->task->oom_score_adj = g->oom_score_adj;
 		st->task->owner = st;
-		set_speed(s, st, g->speed_bp);
+		if (g->speed_bp)
+			sim_task_set_speed(&st->task->w, target_slowness_bp(s->req, group, i));
 		s->nr_foreground += !g->background;
 	}
 	return 0;
@@ -259,17 +300,25 @@ static int start_group(struct sim_target *s, const struct target_group *g)
 
 /* ---- running ------------------------------------------------------------------------------------ */
 
+/* Of events only what happened during the run counts: booting allocates pages, too. */
+struct counting {
+	struct target_result *res;
+	const struct target_result *before; /* NULL: this is before */
+};
+
 static void add_counter(const char *name, u64 value, bool event, void *arg)
 {
-	struct target_result *res = arg;
+	struct counting *counting = arg;
+	struct target_result *res = counting->res;
 	struct target_counter *c;
 
-	(void)event;
 	if (res->nr_counters == TARGET_COUNTERS_MAX)
 		return;
 	c = &res->counter[res->nr_counters++];
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	c->value = (s64)value;
+	if (event && counting->before)
+		c->value -= counting->before->counter[c - res->counter].value;
 	if (strcmp(name, "oom_kill") == 0)
 		res->nr_oom_kills = (u32)value;
 }
@@ -293,7 +342,8 @@ static void collect(struct sim_target *s, struct target_result *res)
 		res->user_ns += user;
 		res->sys_ns += sys;
 	}
-	machine_counters(s->machine, add_counter, res);
+	machine_counters(s->machine, add_counter, &(struct counting){res, &s->before});
+	snprintf(res->notes, sizeof(res->notes), "%s", s->notes);
 }
 
 static int sim_target_run(struct target *t, struct target_result *res)
@@ -302,8 +352,9 @@ static int sim_target_run(struct target *t, struct target_result *res)
 	int rc;
 
 	memset(res, 0, sizeof(*res));
+	machine_counters(s->machine, add_counter, &(struct counting){&s->before, NULL});
 	for (u32 i = 0; i < s->req->nr_groups; i++) {
-		rc = start_group(s, &s->req->group[i]);
+		rc = start_group(s, i);
 		if (rc) {
 			snprintf(res->error, sizeof(res->error),
 			         "the machine is too small for the tasks of group \"%s\"",
@@ -448,7 +499,9 @@ static int op_spawn(struct target_task *t, bool thread, const char *function, co
                     u32 *child)
 {
 	struct sim_target *s = sim_of(t);
-	struct sim_task *st = new_task(s, function, 0, 1);
+	struct sim_task *parent = sim_task_of(t);
+	u64 seed = target_child_seed(t->seed, parent->nr_spawned++);
+	struct sim_task *st = new_task(s, function, 0, 1, seed);
 	int rc = 0;
 
 	memcpy(st->t.arg, arg, sizeof(st->t.arg));
@@ -462,7 +515,7 @@ static int op_spawn(struct target_task *t, bool thread, const char *function, co
 		return rc ? rc : -ENOMEM;
 	}
 	st->task->owner = st;
-	st->background = sim_task_of(t)->background;
+	st->background = parent->background;
 	s->nr_foreground += !st->background;
 	task_start(st->task, -1);
 	*child = s->nr_tasks - 1;

@@ -17,7 +17,7 @@
 #include "lib/random.h"
 
 #define HOST_PAGE 4096UL
-#define STREAM_ORDER 101 /* streams of lib/random.h that host/ uses: 101 to 104 */
+#define STREAM_ORDER 101 /* streams of lib/random.h that host/ uses */
 
 /* ---- orders ---- */
 

@@ -207,7 +207,6 @@ __attribute__((noreturn)) void worker_main(struct target *t, u32 slot, u32 group
 int worker_calibrate(struct target *t);
 struct host_slot *slot_claim(struct host_shared *s);
 void host_fail(struct target *t, const struct host_slot *slot, int err, const char *text);
-u64 host_start_ns(const struct target_request *req, u32 group, u32 index);
 
 int host_spawn(struct target_task *task, bool thread, const char *function, const s64 arg[4],
                u32 *child);
@@ -251,6 +250,8 @@ int sysctls_apply(struct target *t, char *err);
 
 int limit_check(struct target *t, char *err);
 int limit_apply(struct target *t, char *err);
+/* What there is for the tasks, if ballast limits them. */
+void limit_measure(struct target *t, struct target_memory *memory);
 int swap_check(struct target *t, char *err);
 int swap_apply(struct target *t, char *err);
 
@@ -291,6 +292,7 @@ struct target {
 	s32 old_oom_score_adj;
 	bool ran;
 	bool signals_caught;
+	u64 ballast_bytes;             /* (c) that was added */
 	u64 min_free_pages;            /* (c) min_free_kbytes, for the throttle */
 	char *proc_end[NR_PROC_FILES]; /* as they were at the end of the run */
 	size_t notes_len;

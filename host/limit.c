@@ -145,6 +145,7 @@ static int ballast_apply(struct target *t, char *err)
 		                  "is too fragmented or in use",
 		                  size_text(got * b.page_bytes, text[0]),
 		                  size_text(b.nr * b.page_bytes, text[1]));
+	t->ballast_bytes = pool_size() * b.page_bytes;
 	note(t, "ballast: %s in %lu huge pages; %s of RAM are left (%s asked for), %s available",
 	     size_text(got * b.page_bytes, text[0]), got,
 	     size_text((u64)meminfo_bytes("MemTotal") - pool_size() * b.page_bytes, text[1]),
@@ -164,6 +165,40 @@ static int ballast_check(struct target *t, char *err)
 	if (!file_writable(NR_HUGEPAGES))
 		return host_error(err, -EPERM, "writing " NR_HUGEPAGES " (the ballast) needs root");
 	return 0;
+}
+
+/*
+ * Free pages, those on the lists of the CPUs, and the page cache, which reclaim takes first. The rest
+ * of what is missing is the kernel's and other programs'.
+ */
+void limit_measure(struct target *t, struct target_memory *memory)
+{
+	char *text = t->ballast_bytes ? file_read_all("/proc/zoneinfo") : NULL;
+	struct target_zone *z = NULL;
+
+	memset(memory, 0, sizeof(*memory));
+	memory->ballast_bytes = t->ballast_bytes;
+	for (char *p = text; p && *p; p = strchr(p, '\n'), p += p != NULL) {
+		struct target_zone next = {.nr_pages = 0};
+		u64 nr;
+
+		if (sscanf(p, "Node %u, zone %15s", &next.node, next.name) == 2) {
+			if (memory->nr_zones == TARGET_ZONES_MAX)
+				break;
+			z = &memory->zone[memory->nr_zones++];
+			*z = next;
+		} else if (z && (sscanf(p, " pages free %lu", &nr) == 1 ||
+		                 sscanf(p, " nr_zone_inactive_file %lu", &nr) == 1 ||
+		                 sscanf(p, " nr_zone_active_file %lu", &nr) == 1 ||
+		                 sscanf(p, " count: %lu", &nr) == 1)) {
+			z->nr_pages += nr;
+		}
+	}
+	free(text);
+	/* Zones that have nothing are zones that are not there. */
+	for (u32 i = memory->nr_zones; i-- > 0;)
+		if (!memory->zone[i].nr_pages)
+			memory->zone[i] = memory->zone[--memory->nr_zones];
 }
 
 /* ---- memory cgroup ---- */

@@ -480,6 +480,7 @@ int host_run(struct target *t, struct target_result *res)
 	note_inputs(t);
 	run_prepare(&r);
 	if (start_all(&r, &nr_started) == 0 && wait_ready(&r, nr_started) == 0) {
+		limit_measure(t, &res->memory);
 		vmstat_fold();
 		r.vmstat_begin = file_read_all("/proc/vmstat");
 		s->begin_ns = clock_ns(CLOCK_MONOTONIC);

@@ -20,13 +20,6 @@
 #include <unistd.h>
 
 #include "host/internal.h"
-#include "lib/random.h"
-
-#define STREAM_SEED 102   /* of a task's math.random */
-#define STREAM_JITTER 103 /* of start times */
-#define STREAM_SPEED 104  /* of user code */
-
-#define GROUP_OBJECT(group, index) ((u64)(group) << 32 | (index))
 
 /* ---- futexes, between processes ---- */
 
@@ -143,15 +136,6 @@ int host_compute(struct target_task *task, u64 ns)
 }
 
 /* ---- time ---- */
-
-u64 host_start_ns(const struct target_request *req, u32 group, u32 index)
-{
-	const struct target_group *g = &req->group[group];
-	u64 jitter = rand_hash(req->seed, STREAM_JITTER, GROUP_OBJECT(group, index), 0);
-
-	return g->start_ns + index * g->stagger_ns +
-	       (g->jitter_ns ? rand_reduce(jitter, g->jitter_ns + 1) : 0);
-}
 
 static void sleep_until(u64 ns)
 {
@@ -388,7 +372,7 @@ int host_spawn(struct target_task *task, bool thread, const char *function, cons
 	struct host_task *ht = host_task_of(task);
 	struct host_shared *s = task->target->shared;
 	struct host_slot *slot = slot_claim(s);
-	u64 seed = rand_hash(task->seed, STREAM_SEED, 0, ht->nr_spawned);
+	u64 seed = target_child_seed(task->seed, ht->nr_spawned);
 	int err;
 
 	if (!slot)
@@ -526,16 +510,6 @@ static int worker_prepare(struct target *t, u32 group)
 	return err;
 }
 
-static u64 worker_slowness(const struct target_request *req, u32 group, u32 index)
-{
-	s64 spread = req->group[group].speed_bp;
-	u64 random = rand_hash(req->seed, STREAM_SPEED, GROUP_OBJECT(group, index), 0);
-
-	if (spread <= 0)
-		return 10000;
-	return (u64)max(10000 - spread + (s64)rand_reduce(random, 2 * (u64)spread + 1), (s64)1);
-}
-
 void worker_main(struct target *t, u32 slot, u32 group, u32 index)
 {
 	struct host_shared *s = t->shared;
@@ -557,14 +531,14 @@ void worker_main(struct target *t, u32 slot, u32 group, u32 index)
 		task_exit(err);
 	}
 	task_init(ht, t, &s->slot[slot], t->req->group[group].nr,
-	          rand_hash(t->req->seed, STREAM_SEED, GROUP_OBJECT(group, index), 0));
-	ht->slow_bp = worker_slowness(t->req, group, index);
+	          target_task_seed(t->req, group, index));
+	ht->slow_bp = target_slowness_bp(t->req, group, index);
 	prctl(PR_SET_NAME, ht->slot->function);
 
 	host_add(&s->nr_ready, 1);
 	futex_wake_all(&s->nr_ready);
 	while (!host_load(&s->go))
 		futex_wait(&s->go, 0);
-	sleep_until(s->begin_ns + host_start_ns(t->req, group, index));
+	sleep_until(s->begin_ns + target_start_ns(t->req, group, index));
 	task_exit(task_run(ht));
 }

@@ -101,6 +101,29 @@ static void fill_costs(struct run_record *r, const struct ledger *l)
 	}
 }
 
+static void fill_memory(struct run_record *r, const struct target_memory *m)
+{
+	r->ballast_bytes = m->ballast_bytes;
+	r->nr_zones = m->nr_zones;
+	r->zone = report_alloc(m->nr_zones, sizeof(*r->zone));
+	for (u32 i = 0; i < m->nr_zones; i++)
+		r->zone[i] = (struct record_zone){report_strdup(m->zone[i].name), m->zone[i].node,
+		                                  m->zone[i].nr_pages};
+}
+
+bool record_memory(const struct run_record *r, struct target_memory *m)
+{
+	*m = (struct target_memory){.ballast_bytes = r->ballast_bytes};
+	for (u32 i = 0; i < r->nr_zones && m->nr_zones < TARGET_ZONES_MAX; i++) {
+		struct target_zone *z = &m->zone[m->nr_zones++];
+
+		snprintf(z->name, sizeof(z->name), "%s", r->zone[i].name);
+		z->node = r->zone[i].node;
+		z->nr_pages = r->zone[i].nr_pages;
+	}
+	return r->ballast_bytes != 0;
+}
+
 void record_fill(struct run_record *r, const struct target_request *req, const char *target,
                  const struct target_result *res, s32 status, const struct ledger *ledger)
 {
@@ -119,6 +142,7 @@ void record_fill(struct run_record *r, const struct target_request *req, const c
 	for (u32 i = 0; i < res->nr_counters; i++)
 		r->counter[i] = (struct record_counter){report_strdup(res->counter[i].name),
 		                                        res->counter[i].value};
+	fill_memory(r, &res->memory);
 	if (!ledger)
 		return;
 	fill_spans(r, ledger);
@@ -148,11 +172,14 @@ void record_free(struct run_record *r)
 		free(r->latency[i].name);
 	for (u32 i = 0; i < r->nr_costs; i++)
 		free(r->cost[i].name);
+	for (u32 i = 0; i < r->nr_zones; i++)
+		free(r->zone[i].name);
 	free(r->counter);
 	free(r->span);
 	free(r->lock);
 	free(r->latency);
 	free(r->cost);
+	free(r->zone);
 	free(r->target);
 	free(r->variant);
 	free(r->machine);
@@ -181,6 +208,7 @@ void record_free(struct run_record *r)
 	NUMBER(elapsed_ns)                                                                         \
 	NUMBER(user_ns)                                                                            \
 	NUMBER(sys_ns)                                                                             \
+	NUMBER(ballast_bytes)                                                                      \
 	NUMBER(status)                                                                             \
 	TEXT(error)                                                                                \
 	TEXT(notes)
@@ -195,7 +223,8 @@ void record_free(struct run_record *r)
 	LIST(latency, nr_latencies,                                                                \
 	     TEXT(name) NUMBER(count) NUMBER(mean_ns) NUMBER(p50_ns) NUMBER(p90_ns) NUMBER(p99_ns) \
 	             NUMBER(p999_ns) NUMBER(max_ns))                                               \
-	LIST(cost, nr_costs, TEXT(name) NUMBER(count))
+	LIST(cost, nr_costs, TEXT(name) NUMBER(count))                                             \
+	LIST(zone, nr_zones, TEXT(name) NUMBER(node) NUMBER(nr_pages))
 
 void record_write(const struct run_record *r, struct bytes *out)
 {

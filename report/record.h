@@ -55,6 +55,13 @@ struct record_counter {
 	s64 value; /* events: during the run; nr_...: at its end */
 };
 
+/* What a zone of a limited host had for the tasks (struct target_zone). */
+struct record_zone {
+	char *name;
+	u32 node;
+	u64 nr_pages;
+};
+
 struct run_record {
 	char *target;  /* "sim", "host" */
 	char *variant; /* of the scenario, and what --vary added */
@@ -76,11 +83,14 @@ struct run_record {
 	u32 nr_locks;
 	u32 nr_latencies;
 	u32 nr_costs;
+	u32 nr_zones;
+	u64 ballast_bytes; /* of the host, with which it was limited */
 	struct record_counter *counter; /* in the kernel's order */
 	struct record_span *span;       /* parents before their children */
 	struct record_lock *lock;       /* those that were taken */
 	struct record_latency *latency; /* those that happened */
 	struct record_cost *cost;       /* those that were charged */
+	struct record_zone *zone;       /* of the host, if there was ballast */
 };
 
 /*
@@ -100,6 +110,9 @@ void record_write(const struct run_record *r, struct bytes *out);
 
 /* -EINVAL, with nothing to free, if the bytes are not a whole record. */
 int __must_check record_read(struct run_record *r, struct bytes_reader *in);
+
+/* What a twin of this run of the host needs. False: the run was not limited by ballast. */
+bool record_memory(const struct run_record *r, struct target_memory *memory);
 
 /* The value of a counter, 0 if this record has none of that name. */
 s64 record_counter(const struct run_record *r, const char *name);

@@ -347,6 +347,8 @@ int main(int argc, char **argv)
 	printf("\tswap = \"8G\", swap_kind = \"disk\",\n\n");
 	printf("\thz = %d,%s\n\tspinlocks = \"queued\",\n", hz > 0 ? hz : 250,
 	       hz > 0 ? "" : " -- assumed: the kernel does not show its configuration");
+	printf("\tautogroup = %s, -- kernel.sched_autogroup_enabled\n",
+	       read_number("/proc/sys/kernel/sched_autogroup_enabled") == 1 ? "true" : "false");
 	print_memory();
 	printf("\n\tdisks = {\n");
 	measure_disk(dir);

@@ -309,7 +309,7 @@ static int body_computes(struct target_task *t, char *err)
 
 static int body_start_time(struct target_task *t, char *err)
 {
-	u64 expected = host_start_ns(t->target->req, 0, t->index);
+	u64 expected = target_start_ns(t->target->req, 0, t->index);
 	u64 now = ops->now(t);
 
 	CHECK(now >= expected);
