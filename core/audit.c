@@ -27,10 +27,8 @@ static const struct {
 	enum pageflags flag;
 	enum vm_item item;
 } counted_flags[] = {
-	{PG_table, NR_PAGETABLE},
-	{PG_slab, NR_SLAB_UNRECLAIMABLE},
-	{PG_swapcache, NR_SWAPCACHE},
-	{PG_writeback, NR_WRITEBACK},
+	{PG_table, NR_PAGETABLE},     {PG_slab, NR_SLAB_UNRECLAIMABLE}, {PG_zsmalloc, NR_ZSPAGES},
+	{PG_swapcache, NR_SWAPCACHE}, {PG_writeback, NR_WRITEBACK},
 };
 
 struct census {

@@ -61,6 +61,7 @@ enum pageflags {
 	PG_buddy,    /* head of a free block; index is its order and type */
 	PG_table,    /* a page-table page */
 	PG_slab,
+	PG_zsmalloc, /* holds compressed pages */
 	PG_isolated, /* taken off its LRU by reclaim */
 	NR_PAGEFLAGS
 };
@@ -75,7 +76,7 @@ _Static_assert(NR_PAGEFLAGS <= PAGE_ZONE_SHIFT, "flags below zone and node");
 #define PAGE_FLAGS_CHECK_AT_FREE                                                                   \
 	(1u << PG_locked | 1u << PG_lru | 1u << PG_swapcache | 1u << PG_writeback |                \
 	 1u << PG_unevictable | 1u << PG_reserved | 1u << PG_buddy | 1u << PG_table |              \
-	 1u << PG_slab)
+	 1u << PG_slab | 1u << PG_zsmalloc)
 
 static inline bool page_test(const struct page *p, enum pageflags f)
 {
@@ -333,8 +334,8 @@ struct task {
 	struct list_head tasks; /* in machine->tasks */
 	struct wait_queue_head exit_wait;
 	int exit_code;
-	bool exited;    /* do_exit() is done with it: do_wait() may free it */
-	u64 cutime_ns;  /* of children waited for */
+	bool exited;   /* do_exit() is done with it: do_wait() may free it */
+	u64 cutime_ns; /* of children waited for */
 	u64 cstime_ns;
 	struct tlbflush_unmap_batch tlb_ubc;
 	struct blk_plug *plug; /* page_io.c: I/O held back until the task sleeps */

@@ -388,6 +388,7 @@ void dump_page(const struct machine *m, const struct page *page, const char *why
 		[PG_buddy] = "buddy",
 		[PG_table] = "table",
 		[PG_slab] = "slab",
+		[PG_zsmalloc] = "zsmalloc",
 		[PG_isolated] = "isolated",
 	};
 

@@ -191,6 +191,15 @@ static void swap_submit(struct machine *m, struct page *page, bool write)
 		submit_io(io);
 }
 
+/* Compressed RAM may have none left for this page. */
+static bool swap_make_room(struct machine *m, struct page *page)
+{
+	swp_entry_t entry = page_swap_entry(m, page);
+	struct swap_info_struct *si = swap_info(m, entry);
+
+	return !si->ram || zram_store(m, si, swp_offset(entry));
+}
+
 /*
  * Page locked, in the swap cache, dirty cleared; it is unlocked. Until the write ends the page keeps
  * its slot, because PG_writeback holds off whoever would free it. A page whose slot nobody needs any
@@ -201,6 +210,14 @@ int swap_writepage(struct machine *m, struct page *page)
 	VM_BUG_ON(!page_test(page, PG_locked));
 	VM_BUG_ON(!page_test(page, PG_swapcache));
 	if (try_to_free_swap(m, page)) {
+		unlock_page(m, page);
+		return 0;
+	}
+	if (!swap_make_room(m, page)) {
+		/* As end_swap_write() does with an error. */
+		page_set(page, PG_dirty);
+		page_clear(page, PG_reclaim);
+		m->nr_swap_errors[1] += 1;
 		unlock_page(m, page);
 		return 0;
 	}

@@ -96,7 +96,7 @@ static const struct counter zone_6_18[] = {
 	ITEM(NR_ZONE_ACTIVE_FILE, "nr_zone_active_file"),
 	ITEM(NR_ZONE_UNEVICTABLE, "nr_zone_unevictable"),
 	ITEM(NR_ZONE_WRITE_PENDING, "nr_zone_write_pending"), NONE("nr_mlock"),
-	NONE("nr_zspages"), NONE("nr_free_cma"), TOTAL(NUMA_HIT, "numa_hit"),
+	ITEM(NR_ZSPAGES, "nr_zspages"), NONE("nr_free_cma"), TOTAL(NUMA_HIT, "numa_hit"),
 	TOTAL(NUMA_MISS, "numa_miss"), TOTAL(NUMA_FOREIGN, "numa_foreign"),
 	NONE("numa_interleave"), TOTAL(NUMA_LOCAL, "numa_local"), TOTAL(NUMA_OTHER, "numa_other"),
 };

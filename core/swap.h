@@ -40,6 +40,14 @@ struct swap_cluster_head {
 	u32 last;
 };
 
+/* What a RAM disk stores: zram.c. Changed between order points. */
+struct zram {
+	u32 stored_bytes_per_page; /* (c) */
+	u64 bytes;                 /* of all stored pages */
+	unsigned long *stored;     /* [max] bits: slots that hold a page */
+	struct page_list frames;   /* what they occupy */
+};
+
 struct swap_info_struct {
 	struct machine *machine; /* (c) */
 	struct arena arena;      /* (c) of the arrays below */
@@ -71,6 +79,7 @@ struct swap_info_struct {
 	u64 *cache;                 /* (T) [max] see swap_state.c */
 	struct spinlock *tree_lock; /* irq-safe; by slot >> tree_shift */
 	u32 tree_shift;             /* (c) */
+	struct zram zram;           /* if ram */
 	u32 *audit;                 /* [max] swap ptes found; touched by audits only */
 };
 
@@ -78,6 +87,14 @@ static inline struct swap_info_struct *swap_info(const struct machine *m, swp_en
 {
 	return m->swap[swp_type(entry)];
 }
+
+/* ---- zram.c ---------------------------------------------------------------------------------- */
+
+void zram_init(struct machine *m, struct swap_info_struct *si);
+/* Room for the page of slot @offset; false: no memory. May allocate. */
+bool zram_store(struct machine *m, struct swap_info_struct *si, u64 offset);
+void zram_free(struct machine *m, struct swap_info_struct *si, u64 offset);
+void zram_audit(const struct swap_info_struct *si);
 
 /* ---- swapfile.c ------------------------------------------------------------------------------ */
 

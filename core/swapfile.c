@@ -239,8 +239,11 @@ static void swap_slot_release(struct swap_info_struct *si, u64 offset)
 			dec_cluster_info_page(si, offset);
 		swap_range_free(si, offset);
 	}
-	if (si->ram) /* Linux: swap_slot_free_notify(), since 2.6.35 */
-		world_disk_discard(si->machine->world, si->disk, offset * 8, 8);
+	if (!si->ram)
+		return;
+	/* Linux: swap_slot_free_notify(), since 2.6.35. */
+	zram_free(si->machine, si, offset);
+	world_disk_discard(si->machine->world, si->disk, offset * 8, 8);
 }
 
 /* Drops a pte's count, or the cache's hold. Slot lock held. Returns what is left in the map. */
@@ -450,7 +453,7 @@ static int swap_take_map_frames(struct machine *m, u64 nr_slots)
 
 static int swap_reserve(struct swap_info_struct *si)
 {
-	u64 per_slot = sizeof(u8) + 2 * sizeof(u32) + sizeof(u64);
+	u64 per_slot = sizeof(u8) + 2 * sizeof(u32) + sizeof(u64) + sizeof(u8); /* zram: a bit */
 	u64 per_cluster = sizeof(struct swap_cluster) + sizeof(struct spinlock);
 	u64 clusters = DIV_ROUND_UP(si->max, SWAPFILE_CLUSTER);
 
@@ -481,6 +484,8 @@ static void swap_fill_in(struct machine *m, struct swap_info_struct *si)
 	for (u64 i = 0; i < nr_trees; i++)
 		spin_lock_init(m->world, &si->tree_lock[i], LOCK_SWAP_TREE);
 	swap_clusters_init(m, si);
+	if (si->ram)
+		zram_init(m, si);
 }
 
 /* Behind areas of higher or equal priority. */
@@ -584,6 +589,8 @@ static void swap_area_audit(struct machine *m, struct swap_info_struct *si)
 	              nr_used, si->inuse_pages);
 	swap_clusters_audit(si);
 	swap_cache_audit(m, si);
+	if (si->ram)
+		zram_audit(si);
 }
 
 /* Invariant 5 of linux-mm.md 20.3: counts equal ptes, SWAP_HAS_CACHE equals cached pages. */
