@@ -139,7 +139,6 @@ void set_page_writeback(struct machine *m, struct page *page)
 {
 	VM_BUG_ON(!page_test(page, PG_locked));
 	VM_BUG_ON(page_test(page, PG_writeback));
-	world_order();
 	charge(COST_PAGE_FLAG);
 	page_set(page, PG_writeback);
 	mod_writeback(m, page, 1);

@@ -173,9 +173,9 @@ void shrink_active_list(struct machine *m, unsigned long nr_to_scan, struct lruv
 		u32 vm_flags;
 		bool dirty;
 
+		charge(COST_SCAN_PAGE);
 		world_cond_resched();
 		__builtin_prefetch(page_list_last(&iso.pages), 1);
-		charge(COST_SCAN_PAGE);
 		span_enter(SPAN_PAGE_REFERENCED);
 		nr_referenced += page_referenced(m, page, &vm_flags, &dirty) > 0;
 		span_exit();

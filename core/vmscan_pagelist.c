@@ -212,10 +212,9 @@ static enum page_fate write_if_dirty(struct shrink *s, struct page *page)
 
 /* ---- rows 13 and 14: the end ------------------------------------------------------------------------------------ */
 
-/* Nobody but @nr references: from now on nobody gets one. Order point. */
+/* Nobody but @nr references: from now on nobody gets one. The caller has passed an order point. */
 static bool page_freeze_refs(struct page *page, s32 nr)
 {
-	world_order();
 	charge(COST_PAGE_FLAG);
 	if (page->refcount != nr)
 		return false;
@@ -248,6 +247,7 @@ out_unlock:
 
 static enum page_fate free_lazyfree(struct shrink *s, struct page *page)
 {
+	world_order();
 	if (!page_freeze_refs(page, 1))
 		return PAGE_KEEP;
 	if (s->rule == LAZYFREE_NOT_SWAPBACKED && page_test(page, PG_dirty)) {
@@ -276,7 +276,6 @@ static enum page_fate shrink_page(struct shrink *s, struct page *page)
 	bool pte_dirty = false;
 	enum page_fate fate;
 
-	charge(COST_SCAN_PAGE);
 	s->freeable = false;
 	s->slot_now = false;
 	if (!trylock_page(s->m, page))
@@ -350,6 +349,7 @@ unsigned long shrink_page_list(struct machine *m, struct page_list *pages, struc
 	while ((page = page_list_pop_tail(pages))) {
 		enum page_fate fate;
 
+		charge(COST_SCAN_PAGE);
 		world_cond_resched();
 		__builtin_prefetch(page_list_last(pages), 1);
 		fate = shrink_page(&s, page);
