@@ -443,15 +443,15 @@ static inline pte_t *table_entries(const struct machine *m, u32 table)
 u32 pt_alloc(struct machine *m, struct mm_struct *mm);
 void pt_free(struct machine *m, struct mm_struct *mm, u32 table);
 
-/* Walks the tables for pt_find(), and remembers what it found. */
+/* Walks the tables for pt_find(). */
 u32 __pt_find(struct machine *m, struct mm_struct *mm, u64 va);
-/* The same, allocating what is missing; 0: out of frames. May switch tasks. */
+/* The same, allocating what is missing, and remembering it. 0: out of frames. May switch tasks. */
 u32 __pt_find_alloc(struct machine *m, struct mm_struct *mm, u64 va);
 
 /*
- * The leaf table found last is kept in one word of the mm, (va >> PMD_SHIFT) + 1 above the table's
- * number, so that it is read and written whole: faults of a filling task and reverse walks from
- * other CPUs both use it. pt_free() forgets it. Saves host time only, the walk is charged.
+ * The leaf table that a fault found last is kept in one word of the mm, (va >> PMD_SHIFT) + 1 above the
+ * table's number, so that it is read and written whole: reverse walks from other CPUs use it too.
+ * pt_free() forgets it. Saves host time only, the walk is charged.
  */
 static inline u64 leaf_cache_key(u64 va)
 {
@@ -618,7 +618,7 @@ static inline u64 vma_index(const struct vm_area_struct *vma, u64 va)
 	return ((va - vma->vm_start) >> PAGE_SHIFT) + vma->vm_pgoff;
 }
 
-/* ---- memory.c: faults, zap, fork's copy (mm/memory.c) ---------------------------------------------------------- */
+/* ---- memory.c, fork.c: faults, fork's copy (mm/memory.c) ---------------------------------------------------------- */
 
 int machine_fault(void *machine, struct world_task *t, u64 va, enum world_access kind); /* upcall */
 int copy_page_range(struct machine *m, struct mm_struct *dst, struct mm_struct *src,

@@ -130,7 +130,6 @@ u32 __pt_find(struct machine *m, struct mm_struct *mm, u64 va)
 			return 0;
 		table = (u32)pte_pfn(entry);
 	}
-	mm->leaf_cache = leaf_cache_key(va) << 32 | table;
 	return table;
 }
 
@@ -170,7 +169,11 @@ u32 __pt_find_alloc(struct machine *m, struct mm_struct *mm, u64 va)
 {
 	u32 table = __pt_find(m, mm, va);
 
-	return likely(table) ? table : pt_populate(m, mm, va);
+	if (unlikely(!table))
+		table = pt_populate(m, mm, va);
+	if (likely(table))
+		mm->leaf_cache = leaf_cache_key(va) << 32 | table;
+	return table;
 }
 
 u32 pt_next_leaf(struct machine *m, struct mm_struct *mm, u64 *va, u64 end)
