@@ -84,7 +84,7 @@ struct run_record {
 	u32 nr_latencies;
 	u32 nr_costs;
 	u32 nr_zones;
-	u64 ballast_bytes; /* of the host, with which it was limited */
+	u64 ballast_bytes;              /* of the host, with which it was limited */
 	struct record_counter *counter; /* in the kernel's order */
 	struct record_span *span;       /* parents before their children */
 	struct record_lock *lock;       /* those that were taken */

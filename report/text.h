@@ -53,6 +53,9 @@ void text_sweep(FILE *f, const struct results *r, const char *target);
 void text_sides(FILE *f, const struct results *r, const struct result_column *sim,
                 const struct result_column *host);
 
+/* Whether the two targets give the same answer: which variants are faster than the first. */
+void text_sides_verdict(FILE *f, const struct results *r, const char *point);
+
 /* Seconds with digits that fit their size: "0.00123", "1.234", "48.89". */
 char *text_seconds(char *buf, double s);
 

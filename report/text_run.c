@@ -216,6 +216,10 @@ static void print_targets_beside(FILE *f, const struct results *r)
 			fprintf(f, "\nsimulated beside the host\n");
 		head = true;
 		text_sides(f, r, sim, host);
+		/* After the last variant of a point. */
+		if (i + 1 == r->nr_columns || !same_target(sim, &r->column[i + 1]) ||
+		    strcmp(sim->point, r->column[i + 1].point) != 0)
+			text_sides_verdict(f, r, sim->point);
 	}
 }
 

@@ -117,6 +117,10 @@ TEST(a_ledger_becomes_spans_locks_and_percentiles)
 	struct hw_machine hw = {.name = "tiny", .nr_cpus = 2};
 	struct target_request req = {.variant = "v", .seed = 9, .hw = &hw, .kernel = "4.0"};
 	struct target_result *res = report_alloc(1, sizeof(*res));
+	struct target_memory memory;
+	struct run_record copy;
+	struct bytes_reader in;
+	struct bytes b = {0};
 	struct run_record r;
 	struct ledger l;
 	u64 busy;
@@ -140,6 +144,11 @@ TEST(a_ledger_becomes_spans_locks_and_percentiles)
 	res->nr_counters = 1;
 	strcpy(res->counter[0].name, "pgfault");
 	res->counter[0].value = 3;
+	res->memory = (struct target_memory){
+		.ballast_bytes = 4UL << 20,
+		.nr_zones = 2,
+		.zone = {{"DMA32", 0, 1000}, {"Normal", 1, 2000}},
+	};
 	record_fill(&r, &req, "sim", res, 0, &l);
 
 	assert_string_equal(r.machine, "tiny");
@@ -159,6 +168,19 @@ TEST(a_ledger_becomes_spans_locks_and_percentiles)
 	assert_int_equal(busy, 130);
 	assert_int_equal(idle, 70);
 
+	/* What a twin is made of survives the way through a pipe. */
+	record_write(&r, &b);
+	in = bytes_read(&b);
+	assert_int_equal(record_read(&copy, &in), 0);
+	assert_true(record_memory(&copy, &memory));
+	assert_int_equal(memory.ballast_bytes, 4UL << 20);
+	assert_int_equal(memory.nr_zones, 2);
+	assert_string_equal(memory.zone[1].name, "Normal");
+	assert_int_equal(memory.zone[1].node, 1);
+	assert_int_equal(memory.zone[1].nr_pages, 2000);
+
+	bytes_free(&b);
+	record_free(&copy);
 	record_free(&r);
 	ledger_destroy(&l);
 	free(res);

@@ -217,6 +217,48 @@ TEST(two_targets_stand_side_by_side_with_the_error_of_the_simulation)
 	results_free(&r);
 }
 
+/* "base" and "other" on both; @host: how long "other" takes there, where "base" takes 10 s. */
+static char *verdict(double host)
+{
+	struct results r;
+	struct result_column *column = report_alloc(4, sizeof(*column));
+	char *text;
+
+	fixture_results(&r, 1); /* 10 s and 20 s, simulated */
+	for (u32 i = 0; i < 2; i++) {
+		struct result_column *c = &column[2 + i];
+
+		column[i] = r.column[i];
+		c->variant = report_strdup(r.column[i].variant);
+		c->point = report_strdup("");
+		c->target = report_strdup("host");
+		c->record = report_alloc(1, sizeof(*c->record));
+		fixture_record(&c->record[0], c->variant, r.seed[0], i ? host : 10);
+	}
+	free(r.column);
+	r.column = column;
+	r.nr_columns = 4;
+	text = fixture_printed(text_sides_verdict(f, &r, ""));
+	results_free(&r);
+	return text;
+}
+
+TEST(the_verdict_says_whether_the_simulation_agrees)
+{
+	char *text = verdict(15);
+
+	assert_string_equal(
+		text, "\n  other is slower than base on the host, and the simulation says so too\n"
+		      "    elapsed: host x1.500, simulation x2.000\n");
+	free(text);
+	text = verdict(5);
+	assert_string_equal(text,
+	                    "\n  other is faster than base on the host; the simulation says it is "
+	                    "slower than it\n"
+	                    "    elapsed: host x0.500, simulation x2.000\n");
+	free(text);
+}
+
 TEST(few_pairs_are_said_to_be_few)
 {
 	char *text = fixture_printed(text_statistics_note(f, 5, false));
