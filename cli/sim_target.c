@@ -60,7 +60,7 @@ struct sim_target {
 	struct sim_event event[TARGET_SYNC_MAX];
 	s64 counter[TARGET_SYNC_MAX];
 	u32 nr_tasks;
-	u32 nr_foreground; /* still running */
+	u32 nr_foreground;           /* still running */
 	struct target_result before; /* counters when the run began */
 	char notes[1024];
 };

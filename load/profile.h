@@ -87,8 +87,8 @@ struct profile {
 	u32 variation_bp;
 	u32 spinlocks; /* 0: ticket, 1: queued */
 	bool autogroup;
-	u32 near;      /* SLIT distance of nodes in one group of nr_group */
-	u32 far;       /* and of others */
+	u32 near; /* SLIT distance of nodes in one group of nr_group */
+	u32 far;  /* and of others */
 	u32 nr_group;
 	u32 nr_matrix; /* nodes of an explicit matrix; 0: none */
 	u8 *matrix;

@@ -92,11 +92,11 @@ struct target_request {
 	const char *scenario; /* path, for messages */
 	const char *variant;
 	u64 seed;
-	const struct hw_machine *hw; /* the profile's machine, with the scenario's sizes */
-	const char *kernel;          /* preset: "4.0", "6.18"; the host ignores it */
-	u64 ballast_bytes;           /* sim: what a pool of huge pages takes first */
+	const struct hw_machine *hw;         /* the profile's machine, with the scenario's sizes */
+	const char *kernel;                  /* preset: "4.0", "6.18"; the host ignores it */
+	u64 ballast_bytes;                   /* sim: what a pool of huge pages takes first */
 	const struct target_memory *twin_of; /* sim: what a run of the host had instead; or NULL */
-	u64 ram_bytes;               /* what the host is to be limited to; 0: leave it alone */
+	u64 ram_bytes; /* what the host is to be limited to; 0: leave it alone */
 	u64 swap_bytes;
 	char swap_kind[TARGET_NAME_MAX];  /* "disk", "zram" */
 	char limit_kind[TARGET_NAME_MAX]; /* host: "ballast" or "memcg" */
@@ -140,7 +140,7 @@ struct target_result {
 	u32 nr_counters;
 	u32 nr_tasks;
 	u32 nr_oom_kills;
-	u32 nr_failed; /* tasks that ended by an error of their own */
+	u32 nr_failed;               /* tasks that ended by an error of their own */
 	struct target_memory memory; /* host: what there was for the tasks */
 	struct target_counter counter[TARGET_COUNTERS_MAX];
 	char error[TARGET_ERROR_MAX]; /* why the run broke, if it did */

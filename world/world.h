@@ -312,7 +312,7 @@ struct world {
 	u64 fail_count[8];
 	u8 lock_use[NR_LEDGER_LOCKS]; /* by class: enum world_lock_use, at DEBUG_VM >= 1 */
 	const char *again; /* the command that repeats this run, for reports; NULL: not known */
-	bool check; /* contents are tagged and verified */
+	bool check;        /* contents are tagged and verified */
 	bool tracing;
 	bool lazy_cpumask; /* the core's choice, before the first task; a world may ignore it */
 };

@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "core/ballast.c"
 #include "core/mmzone.c"
 
 static long host_rss_kb(void)
@@ -51,6 +52,37 @@ TEST(ranges_become_zones_with_their_three_sizes)
 	assert_int_equal(m->node[0].node_spanned_pages, (1 << 20) + 4999);
 	assert_int_equal(stat_exact(m, &dma->stat, NR_FREE_PAGES), 3840);
 	assert_int_equal(nr_free_pages(m), m->totalram_pages);
+	page_alloc_audit(m);
+	bare_destroy(m, hw);
+}
+
+/*
+ * The pool of huge pages comes from Normal down to its low mark, then from DMA32. What a zone is to
+ * have is left of it exactly, and what it has not got is said.
+ */
+TEST(ballast_comes_from_the_zones_that_huge_pages_come_from)
+{
+	static const struct hw_range range[] = {
+		{256, 3840, 0, 0},
+		{4096, 64 * 1024, 0, 0},
+		{1 << 20, 64 * 1024, 0, 0},
+	};
+	struct hw_machine *hw = bare_hw(1, 3, range);
+	struct machine *m = bare_create(hw, "6.18", NULL);
+	struct zone *normal = bare_zone(m, ZONE_NORMAL);
+	struct zone *dma32 = bare_zone(m, ZONE_DMA32);
+	u64 low = wmark(normal, WMARK_LOW);
+
+	assert_int_equal(machine_take_blocks(m, 9, 150), 150);
+	assert_true(zone_page_state(normal, NR_FREE_PAGES) > low);
+	assert_true(zone_page_state(normal, NR_FREE_PAGES) <= low + 512);
+	assert_int_equal(nr_free_pages(m), 3840 + 2 * 64 * 1024 - 150 * 512);
+	assert_int_equal(bare_reclaim.nr_kswapd_wakes, 0);
+
+	assert_int_equal(machine_leave_free(m, 0, "DMA32", 10000), 0);
+	assert_int_equal(stat_exact(m, &dma32->stat, NR_FREE_PAGES), 10000);
+	assert_int_equal(machine_leave_free(m, 0, "DMA32", 10001), -1);
+	assert_int_equal(machine_leave_free(m, 0, "Movable", 5), -5);
 	page_alloc_audit(m);
 	bare_destroy(m, hw);
 }

@@ -286,9 +286,17 @@ TEST(a_map_that_is_written_down_is_used_as_it_is)
 	assert_int_equal(s.ram_bytes, 33998 * 4096);
 	zone_pages(hw, 1, &present, &managed);
 	assert_int_equal(managed, 29000);
+	assert_int_equal(s.ballast_bytes, 0);
+
+	/* Less RAM: the same map, and 3840 + 29000 pages less 16384 are 32.1 huge pages too many. */
+	s.ram_bytes = 64 << 20;
+	hw = build(p, &s, SHAPE_RAM);
+	assert_int_equal(hw->nr_ranges, 2);
+	assert_int_equal(s.ballast_bytes, 32 * BALLAST_PAGE_BYTES);
 	s.ram_bytes = 256 << 20; /* more RAM: laid out anew */
 	hw = build(p, &s, SHAPE_RAM);
 	assert_int_equal(hw->range[2].nr_pages, 65536 - 4096);
+	assert_int_equal(s.ballast_bytes, 0);
 	profile_free(p);
 }
 

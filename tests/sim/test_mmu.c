@@ -12,6 +12,7 @@ struct mmu_test {
 	u32 nr_preempted;
 	u64 ipis;
 	bool go;
+	struct world_as other;
 };
 
 static void mmu_body(struct test_machine *m, u32 i)
@@ -303,6 +304,72 @@ TEST(lazy_cpu_takes_one_flush_and_no_more)
 	m.data = t;
 	test_task_start(&m, WORLD_TASK_USER, 0, mmu_body);
 	test_task_start(&m, WORLD_TASK_USER, 1, lazy_user);
+	assert_int_equal(sim_run(m.w), 0);
+	assert_int_equal(t->p.as.nr_loaded, 0);
+	test_machine_check_books(&m);
+	test_machine_destroy(&m);
+	free(t->p.tables);
+	free(t);
+}
+
+/* A task of another address space, on the CPU that the flusher has been on before. */
+static void other_user(struct test_machine *m, u32 i)
+{
+	struct mmu_test *t = m->data;
+
+	(void)i;
+	world_use_as(&t->p.as); /* in the mask ... */
+	world_use_as(&t->other);
+	while (!READ_ONCE(t->go)) {
+		charge_ns(1000);
+		world_cond_resched();
+	}
+	world_use_as(NULL);
+}
+
+/* How many IPIs a flush takes: of the address space, or of all that its mask names. */
+static u64 ipis_of_flush(struct test_machine *m, struct mmu_test *t, bool by_mask)
+{
+	u64 before = m->w->ledger.cost_count[COST_IPI_SEND];
+
+	if (by_mask)
+		world_tlb_flush_mask(t->p.as.cpumask);
+	else
+		world_tlb_flush(&t->p.as, 0, PAGE_SIZE);
+	return m->w->ledger.cost_count[COST_IPI_SEND] - before;
+}
+
+static void lazy_mask_flusher(struct test_machine *m, struct mmu_test *t)
+{
+	world_sleep(5000000);
+	assert_int_equal(t->p.as.nr_loaded, 2); /* ... though CPU 1 runs another now */
+	/* A flush that names no address space disturbs it every time. */
+	assert_int_equal(ipis_of_flush(m, t, true), 1);
+	assert_int_equal(ipis_of_flush(m, t, true), 1);
+	/* One that does takes it out, but only when a second has passed since the last. */
+	t->p.as.trim_at = world_now() + 1000000000;
+	assert_int_equal(ipis_of_flush(m, t, false), 0);
+	assert_int_equal(t->p.as.nr_loaded, 2);
+	world_sleep(1000000000);
+	assert_int_equal(ipis_of_flush(m, t, false), 1);
+	assert_int_equal(t->p.as.nr_loaded, 1);
+	assert_int_equal(ipis_of_flush(m, t, true), 0);
+	t->go = true;
+}
+
+TEST(cpu_stays_in_a_lazy_mask_until_a_flush_trims_it)
+{
+	struct test_machine m;
+	struct mmu_test *t = calloc(1, sizeof(*t));
+
+	test_machine_init(&m, 2, 1);
+	test_machine_build(&m);
+	m.w->lazy_cpumask = true;
+	pager_init(&m, &t->p);
+	t->fn = lazy_mask_flusher;
+	m.data = t;
+	test_task_start(&m, WORLD_TASK_USER, 0, mmu_body);
+	test_task_start(&m, WORLD_TASK_USER, 1, other_user);
 	assert_int_equal(sim_run(m.w), 0);
 	assert_int_equal(t->p.as.nr_loaded, 0);
 	test_machine_check_books(&m);

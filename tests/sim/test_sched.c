@@ -287,6 +287,49 @@ TEST(more_tasks_than_cpus_share_all_of_them)
 	test_machine_destroy(&m);
 }
 
+/*
+ * One CPU, six users and a kernel thread: with autogroup the six are one session, which has half of it
+ * with the thread; without, each has a seventh.
+ */
+TEST(a_session_weighs_as_much_as_a_kernel_thread)
+{
+	for (u32 autogroup = 0; autogroup < 2; autogroup++) {
+		struct test_machine m;
+		struct sched s = {.until = 2000 * MS};
+		u64 expected = autogroup ? 1000 * MS : 2000 * MS / 7;
+
+		test_machine_init(&m, 1, 1);
+		m.hw->autogroup = autogroup;
+		test_machine_build(&m);
+		m.data = &s;
+		for (u32 i = 0; i < 6; i++)
+			test_task_start(&m, WORLD_TASK_USER, 0, hog);
+		test_task_start(&m, WORLD_TASK_KTHREAD, 0, busy_kthread);
+		run(&m);
+		assert_true(m.task[6].task.stime_ns > expected - 100 * MS);
+		assert_true(m.task[6].task.stime_ns < expected + 100 * MS);
+		test_machine_destroy(&m);
+	}
+}
+
+/* Beside a kernel thread that is always busy, the session's tasks gather on the other CPU. */
+TEST(a_session_makes_room_for_a_kernel_thread)
+{
+	struct test_machine m;
+	struct sched s = {.until = 2000 * MS};
+
+	test_machine_init(&m, 2, 1);
+	m.hw->autogroup = true;
+	test_machine_build(&m);
+	m.data = &s;
+	for (u32 i = 0; i < 8; i++)
+		test_task_start(&m, WORLD_TASK_USER, -1, hog);
+	test_task_start(&m, WORLD_TASK_KTHREAD, -1, busy_kthread);
+	run(&m);
+	assert_true(m.task[8].task.stime_ns > 1600 * MS);
+	test_machine_destroy(&m);
+}
+
 /* ---- ticks and the end ---------------------------------------------------------------------- */
 
 static void sleep_long(struct test_machine *m, u32 i)
