@@ -9,7 +9,7 @@
  *           about = [[what it stands for]],
  *           cpus = 4, sockets = 1, threads = 1, nodes = 1,
  *           ram = "1G", swap = "1G", swap_kind = "disk",       -- or "zram"
- *           hz = 250, spinlocks = "queued", variation = "1%",
+ *           hz = 250, spinlocks = "queued", autogroup = false, variation = "1%",
  *           memory = { pci_hole = "3G", ... },                 -- see struct profile_memory
  *           distance = { near = 16, far = 21, group = 4 },     -- or a matrix { {10, 21}, {21, 10} }
  *           disks = { swap = { kind = "flash", ... }, data = { ... } },

@@ -102,6 +102,9 @@ static void put_hardware(struct writer *w, const struct scenario *s)
 
 	put(w, "machine.hz", p->path, "%u", hw->hz);
 	put(w, "machine.spinlocks", p->path, "%s", hw->queued_spinlocks ? "queued" : "ticket");
+	put(w, "machine.autogroup", p->path, "%s", hw->autogroup ? "true" : "false");
+	if (s->shape.ballast_bytes)
+		put(w, "machine.ballast", s->shape_origin[4], "%luM", s->shape.ballast_bytes >> 20);
 	put_percent(w, "machine.variation", p->path, hw->seed_jitter_bp);
 	for (u32 i = 0; i < hw->nr_ranges; i++) {
 		const struct hw_range *r = &hw->range[i];
