@@ -14,6 +14,7 @@ machine "minchan-2015" {
 	swap = "8G", swap_kind = "zram",
 
 	hz = 250,              -- assumed: the distributions' default
+	autogroup = true,      -- assumed: the distributions' default since 2.6.38 (docs/EXPERIMENTS.md)
 	spinlocks = "ticket",  -- queued spin locks came with 4.2; this is 4.0-rc
 	variation = "1%",      -- assumed: spread of user code's speed on a quiet machine
 
