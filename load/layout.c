@@ -183,11 +183,15 @@ static void lay_out_distances(const struct profile *p, u32 n, u8 *distance)
 
 /* ---- disks ---- */
 
-static const char *const swap_disk_names[] = {[SWAP_ON_DISK] = "swap", [SWAP_ON_ZRAM] = "zram"};
+static const char *const swap_disk_names[] = {
+	[SWAP_ON_DISK] = "swap", [SWAP_ON_ZRAM] = "zram", [SWAP_ON_HDD] = "hdd"};
 
 static bool is_swap_disk(const struct hw_disk *d)
 {
-	return strcmp(d->name, "swap") == 0 || strcmp(d->name, "zram") == 0;
+	for (u32 i = 0; i < ARRAY_SIZE(swap_disk_names); i++)
+		if (strcmp(d->name, swap_disk_names[i]) == 0)
+			return true;
+	return false;
 }
 
 /* The swap device first, if there is swap, then the disks that are for something else. */

@@ -43,7 +43,13 @@ char *cost_name(char *buf, u32 cost)
 
 /* ---- what the tables hold ---- */
 
-static const char *const swap_kinds[] = {"disk", "zram", NULL};
+static const char *const swap_kinds[] = {
+	[SWAP_ON_DISK] = "disk", [SWAP_ON_ZRAM] = "zram", [SWAP_ON_HDD] = "hdd", NULL};
+
+const char *swap_kind_name(enum swap_kind kind)
+{
+	return swap_kinds[kind];
+}
 
 #define SHAPE(member) offsetof(struct machine_shape, member)
 const struct field machine_shape_fields[SHAPE_FIELDS] = {

@@ -31,7 +31,11 @@
 enum swap_kind {
 	SWAP_ON_DISK, /* the disk named "swap" */
 	SWAP_ON_ZRAM, /* the one named "zram" */
+	SWAP_ON_HDD,  /* the one named "hdd", for a machine that is tried with several */
 };
+
+/* As profiles and --set spell it. */
+const char *swap_kind_name(enum swap_kind kind);
 
 /* What a scenario may ask for. */
 struct machine_shape {

@@ -247,6 +247,7 @@ void scenario_request(struct scenario *s, u32 variant, u64 seed, const struct ta
 		req->swap_bytes = s->shape.swap_bytes;
 	}
 	snprintf(req->swap_kind, sizeof(req->swap_kind), "%s",
-	         s->shape.swap_kind == SWAP_ON_ZRAM ? "zram" : "disk");
+	         s->shape.swap_kind == SWAP_ON_ZRAM ? "zram"
+	                                            : "disk"); /* all that a host can tell */
 	snprintf(req->limit_kind, sizeof(req->limit_kind), "%s", s->limit_kind);
 }

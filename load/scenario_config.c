@@ -58,7 +58,7 @@ static void put_shape(struct writer *w, const struct scenario *s)
 	put(w, "machine.nodes", from[3], "%u", m->nr_nodes);
 	put_size(w, "machine.ram", from[4], m->ram_bytes);
 	put_size(w, "machine.swap", from[5], m->swap_bytes);
-	put(w, "machine.swap_kind", from[6], "%s", m->swap_kind == SWAP_ON_ZRAM ? "zram" : "disk");
+	put(w, "machine.swap_kind", from[6], "%s", swap_kind_name(m->swap_kind));
 }
 
 static void put_disk(struct writer *w, const struct hw_disk *d, const char *origin)

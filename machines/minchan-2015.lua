@@ -57,6 +57,15 @@ machine "minchan-2015" {
 			barging = true,           -- the request queue of 4.0 lets a new submitter overtake
 			source = "assumed: a SATA flash disk",
 		},
+		-- And a rotating one: `--set machine.swap_kind=hdd`.
+		hdd = {
+			kind = "rotating",
+			rotation = "8.3ms",                    -- 7,200 turns a minute
+			seek_min = "0.5ms", seek_max = "9ms",  -- assumed: short and full stroke
+			rate = "150M",                         -- linux-mm.md 18.4: 100 to 150 MB/s in 2014
+			requests = 128, max_request = "512K", variation = "10%", barging = true,
+			source = "assumed: a SATA disk of 2014",
+		},
 	},
 
 	-- All of world/cost.h, so that a change of a default there does not move this machine.
