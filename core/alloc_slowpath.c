@@ -312,7 +312,7 @@ static struct page *slowpath_round_6_18(struct machine *m, struct alloc_state *s
 		return page;
 	/* A victim that has had its reserves, or may not, is not kept waiting for more. */
 	if (current_flags(m) & TIF_MEMDIE &&
-	    (s->alloc_flags & ALLOC_OOM || s->gfp & __GFP_NOMEMALLOC))
+	    (s->alloc_flags & (ALLOC_OOM | ALLOC_NO_WATERMARKS) || s->gfp & __GFP_NOMEMALLOC))
 		return NULL;
 	*again = s->progress != 0;
 	if (*again)
