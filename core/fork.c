@@ -48,11 +48,8 @@ void exit_mmap(struct machine *m, struct mm_struct *mm)
 	for (vma = vma_next(mm, NULL); vma; vma = vma_next(mm, vma))
 		unmap_vma_range(&tlb, vma, 0, TASK_SIZE);
 	tlb_finish_mmu(&tlb);
-	for (vma = vma_next(mm, NULL); vma; vma = vma_next(mm, vma)) {
-		/* The world still knows a child whose fork failed, or that was never started. */
-		world_contents_zero(&mm->as, vma->vm_start, vma->vm_end, true);
+	for (vma = vma_next(mm, NULL); vma; vma = vma_next(mm, vma))
 		unlink_anon_vmas(m, vma);
-	}
 	free_pgtables(m, mm, 0, TASK_SIZE, 0, 0);
 	mm->vmacache = NULL;
 	for (vma = vma_next(mm, NULL); vma; vma = next) {
@@ -72,6 +69,7 @@ void mm_put(struct machine *m, struct mm_struct *mm)
 	if (--mm->mm_users)
 		return;
 	exit_mmap(m, mm);
+	world_contents_zero(&mm->as, 0, TASK_SIZE, true);
 	charge(COST_MM_OP);
 	VM_BUG_ON(mm->map_count);
 	for (int i = 0; i < NR_MM_COUNTERS; i++)

@@ -372,7 +372,6 @@ void sim_tag_access(struct sim *sim, struct world_as *as, u64 va, pte_t pte,
                     enum world_access kind);
 
 /* No task uses @as any more. */
-void sim_tag_forget(struct sim *sim, struct world_as *as);
 
 /* What is written is what the frames hold when @io is submitted; it has ended with @err. */
 void sim_tag_io_submit(struct sim *sim, struct world_io *io);

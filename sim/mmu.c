@@ -74,8 +74,6 @@ void sim_use_as(struct world_as *as)
 		if (test_bit(cpu, old->cpumask))
 			sim_mask_clear(old, (u32)cpu);
 	}
-	if (sim->tags)
-		sim_tag_forget(sim, old);
 }
 
 /* ---- TLB flushes ---------------------------------------------------------------------------- */

@@ -183,9 +183,8 @@ static struct tag_space *tag_get_space(struct sim_tags *t, struct world_as *as)
 	return space;
 }
 
-void sim_tag_forget(struct sim *sim, struct world_as *as)
+static void tag_forget(struct sim_tags *t, struct world_as *as)
 {
-	struct sim_tags *t = sim->tags;
 	struct tag_space *space = tag_find_space(t, as);
 
 	if (!space)
@@ -230,6 +229,10 @@ void sim_contents_zero(struct world_as *as, u64 start, u64 end, bool done)
 	struct tag_space *space = tag_find_space(tags_self(), as);
 	struct tag_chunk *chunk = NULL;
 
+	if (done && start == 0 && end == TASK_SIZE) {
+		tag_forget(tags_self(), as);
+		return;
+	}
 	/* With other threads, what has not been written since may have been written before, and kept. */
 	if (!space || (done && as->nr_tasks > 1))
 		return;
@@ -255,8 +258,7 @@ void sim_contents_fork(struct world_as *parent, struct world_as *child)
 	struct sim_tags *t = tags_self();
 	struct tag_space *from, *to;
 
-	/* An earlier child there may never have run. */
-	sim_tag_forget(sim_of(world_self->w), child);
+	tag_forget(t, child);
 	to = tag_get_space(t, child);
 	from = tag_get_space(t, parent);
 	for (u32 i = 0; i < TAG_BUCKETS; i++) {

@@ -227,7 +227,7 @@ struct world_as {
 	u32 root;      /* table number of the top-level table */
 	u32 nr_loaded; /* CPUs in the mask */
 	u64 trim_at;   /* lazy masks: from this time on a flush takes out who has left */
-	u32 nr_tasks;  /* that use it; without one the world forgets it */
+	u32 nr_tasks;  /* that use it; without one no CPU keeps translations */
 	u64 table_gen; /* the core adds 1 whenever it frees a table: cached walks end */
 	u64 cpumask[HW_MAX_CPUS / 64]; /* CPUs whose TLB may hold entries: Linux's mm_cpumask */
 	/* With world.lazy_cpumask a CPU that has gone on to another address space is still in it. */
@@ -1026,6 +1026,7 @@ static inline void world_frame_free(u64 pfn)
  * have not been written since they were announced must read as zeros (munmap and MADV_DONTNEED:
  * one call when the pages are taken, one with @done when all are gone). Other threads may write at
  * any order point, so announce after the last one; where there are any, @done says nothing new.
+ * [0, TASK_SIZE) with @done is the end of the address space.
  */
 static inline void world_contents_zero(struct world_as *as, u64 start, u64 end, bool done)
 {
