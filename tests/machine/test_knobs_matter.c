@@ -1,0 +1,221 @@
+/*
+ * Every knob changes what a machine does.
+ *
+ * Aim: no knob is dead. Method: small machines with several kinds of trouble (swap on flash, on
+ * rotating disks and on compressed RAM; no swap at all; NUMA) run the same tasks with each value of
+ * each knob, on top of each preset; the whole of /proc/vmstat and the elapsed time must differ from
+ * the preset's in at least one of them. Knobs that no such run can reach have a unit test, named here.
+ */
+#include "tests/test.h"
+
+#include "core/internal.h"
+#include "sim/sim.h"
+#include "tests/hw_util.h"
+
+/* What only requests of more than one page, fragmentation, or more memory than these have can show. */
+static const struct {
+	const char *knob;
+	const char *shown_by;
+} elsewhere[] = {
+	{"watermark.order", "test_watermark"},
+	{"alloc.fallback", "test_buddy"},
+	{"vm.watermark_boost_factor", "test_watermark"},
+	{"thp.enabled", "test_watermark: these machines set vm.min_free_kbytes"},
+	{"vm.lowmem_reserve_ratio.dma32", "test_watermark: needs 4 GB short of memory"},
+	{"vm.lowmem_reserve_ratio.normal",
+         "test_watermark: ZONE_MOVABLE is empty, so it reserves nothing"},
+};
+
+struct run {
+	struct machine *m;
+	u64 pages;
+	u32 next;
+};
+
+static void child(struct task *t, void *arg)
+{
+	struct run *r = arg;
+	u64 va;
+
+	(void)t;
+	if (do_mmap(r->m, r->pages / 4 * PAGE_SIZE, MM_PROT_READ | MM_PROT_WRITE, 0, &va) == 0)
+		mm_access(r->m, va, r->pages / 4 * PAGE_SIZE, WORLD_FILL, 0);
+}
+
+/* Fills, advises, overwrites, forks, reads back, sleeps over a fold of the counters. */
+static void worker(struct task *t, void *arg)
+{
+	struct run *r = arg;
+	u64 len = r->pages * PAGE_SIZE;
+	u32 me = r->next++;
+	struct task *c = NULL;
+	u64 va;
+
+	(void)t;
+	if (do_mmap(r->m, len, MM_PROT_READ | MM_PROT_WRITE, 0, &va))
+		return;
+	for (u32 i = 0; i < 3; i++) {
+		if (mm_access(r->m, va, len, WORLD_FILL, 0))
+			return;
+		if (do_madvise(r->m, va, len / 2, MM_MADV_FREE))
+			return;
+		if (mm_access(r->m, va, len / 3, WORLD_WRITE, 7 + me))
+			return;
+		if (i == 1 && do_fork(r->m, "child", child, r, &c) == 0)
+			task_start(c, -1);
+		if (mm_access(r->m, va, len, WORLD_READ, 0))
+			return;
+		world_syscall_enter();
+		world_sleep(700000000);
+		world_syscall_exit();
+	}
+	if (c)
+		do_wait(c);
+}
+
+/* A number that two runs share only if they did the same. */
+struct print {
+	u64 sum;
+};
+
+static void add(const char *name, u64 value, bool event, void *arg)
+{
+	struct print *p = arg;
+
+	(void)name;
+	(void)event;
+	p->sum = rand_hash(p->sum, 1, value, 0);
+}
+
+enum place {
+	ON_FLASH,
+	ON_ROTATING,
+	ON_ZRAM,
+	WITHOUT_SWAP,
+	ON_NODES,
+	NR_PLACES,
+};
+
+static u64 run(const struct knobs *k, enum place place)
+{
+	struct hw_machine *hw =
+		hw_make(2, place == ON_NODES ? 2 : 1, place == ON_NODES ? 786432 + 8192 : 8192);
+	struct run r = {.pages = 3200};
+	struct print p = {0};
+	struct world *w;
+	char err[512];
+
+	if (place == ON_FLASH)
+		hw_add_flash(hw, 64 << 20);
+	else if (place == ON_ROTATING)
+		hw_add_rotating(hw, 64 << 20);
+	else if (place == ON_ZRAM)
+		hw_add_zram(hw, 64 << 20);
+	else if (place == WITHOUT_SWAP)
+		r.pages = 2200;
+	w = sim_create(hw, &(struct sim_options){.seed = 1, .max_ns = 60000000000}, err);
+	assert_non_null(w);
+	r.m = machine_create(w, k, err, sizeof(err));
+	if (!r.m) { /* a value may ask for more than there is */
+		sim_destroy(w);
+		hw_free(hw);
+		return 1;
+	}
+	if (hw->nr_disks)
+		assert_int_equal(0, do_swapon(r.m, 0, -1));
+	for (u32 i = 0; i < 4; i++) {
+		struct task *t = task_create(r.m, "worker", NULL, worker, &r);
+
+		assert_non_null(t);
+		task_start(t, -1);
+	}
+	sim_run(w);
+	p.sum = sim_elapsed(w);
+	machine_counters(r.m, add, &p);
+	machine_destroy(r.m);
+	sim_destroy(w);
+	hw_free(hw);
+	return p.sum;
+}
+
+static u64 base[2][NR_PLACES];
+
+static const char *const preset[] = {"4.0", "6.18"};
+
+static void preset_is(struct knobs *k, u32 i)
+{
+	assert_int_equal(0, knobs_preset(k, preset[i]));
+	/* The size of these machines would leave most of it to the reserve otherwise. */
+	k->min_free_kbytes = 1024;
+}
+
+static bool differs(const struct knob_info *info, const char *value)
+{
+	for (u32 i = 0; i < 2; i++) {
+		struct knobs k;
+		char now[64], err[256];
+
+		preset_is(&k, i);
+		knob_get(&k, info, now, sizeof(now));
+		if (strcmp(now, value) == 0)
+			continue;
+		assert_int_equal(0, knob_set(&k, info->name, value, err, sizeof(err)));
+		for (u32 place = 0; place < NR_PLACES; place++)
+			if (run(&k, place) != base[i][place])
+				return true;
+	}
+	return false;
+}
+
+static const char *shown_elsewhere(const char *knob)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(elsewhere); i++)
+		if (strcmp(elsewhere[i].knob, knob) == 0)
+			return elsewhere[i].shown_by;
+	return NULL;
+}
+
+/* A number other than the default that a run can be expected to notice. */
+static void other_number(const struct knob_info *info, char *buf, size_t n)
+{
+	u64 v = info->preset[1] ? info->preset[1] * 2 : info->max / 2;
+
+	if (strcmp(info->name, "vm.percpu_pagelist_high_fraction") == 0)
+		v = 8;
+	if (strcmp(info->name, "vm.min_free_kbytes") == 0)
+		v = 2048;
+	snprintf(buf, n, "%lu", min(v, info->max));
+}
+
+TEST(every_knob_changes_what_a_machine_does)
+{
+	u32 nr_dead = 0;
+
+	for (u32 i = 0; i < 2; i++) {
+		for (u32 place = 0; place < NR_PLACES; place++) {
+			struct knobs k;
+
+			preset_is(&k, i);
+			base[i][place] = run(&k, place);
+			assert_true(run(&k, place) == base[i][place]);
+		}
+	}
+	for (u32 i = 0; i < knob_count(); i++) {
+		const struct knob_info *info = knob_at(i);
+		bool alive = shown_elsewhere(info->name) != NULL;
+		char number[32];
+
+		if (!info->nr_values && !alive) {
+			other_number(info, number, sizeof(number));
+			alive = differs(info, number);
+		}
+		for (u32 v = 0; v < info->nr_values && !alive; v++)
+			alive = differs(info, info->value[v]);
+		if (!alive)
+			print_message("knob %s changes nothing\n", info->name);
+		nr_dead += !alive;
+	}
+	assert_int_equal(0, nr_dead);
+}
+
+TEST_MAIN("knobs_matter")
