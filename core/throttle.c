@@ -139,10 +139,19 @@ static bool too_many_isolated(struct lruvec *lruvec, bool file, const struct sca
 	return isolated > inactive;
 }
 
+/*
+ * To 4.13 (db73ee0d4637) one waits for as long as it takes, which can be for ever: on a list of a
+ * handful of pages, a single one in the hands of a kswapd that cannot free it is too many. Here it
+ * is given up after half a minute, so that there is an end, by the OOM killer if need be.
+ */
+#define ISOLATED_ROUNDS_MAX 300
+
 static bool wait_isolated_congestion(struct machine *m, struct lruvec *lruvec, bool file,
                                      const struct scan_control *sc)
 {
-	while (too_many_isolated(lruvec, file, sc)) {
+	for (u32 i = 0; too_many_isolated(lruvec, file, sc); i++) {
+		if (i == ISOLATED_ROUNDS_MAX)
+			return false;
 		congestion_wait(m, true, m->world->hw->hz / 10);
 		if (world_current()->signal)
 			return false;
@@ -177,7 +186,9 @@ bool wait_too_many_isolated(struct machine *m, struct lruvec *lruvec, bool file,
 /*
  * Linux: pfmemalloc_watermark_ok(), today allow_direct_reclaim(). Before 4.8 it reads the cheap
  * counter. That a zone without anything to reclaim does not count came with 4.2 (f012a84aff9f); until
- * then throttled tasks and kswapd could wake each other for ever, which is not worth modelling.
+ * then throttled tasks and kswapd could wake each other for ever, which is not worth modelling. For
+ * the same reason zones that kswapd has given up do not count here: with swap on compressed RAM
+ * there can be slots but no memory to fill them.
  */
 bool allow_direct_reclaim(struct machine *m, struct pglist_data *pgdat)
 {
@@ -190,7 +201,7 @@ bool allow_direct_reclaim(struct machine *m, struct pglist_data *pgdat)
 	for (int i = 0; i <= ZONE_NORMAL; i++) {
 		struct zone *z = &pgdat->zone[i];
 
-		if (!managed_zone(z) || !zone_reclaimable_pages(z))
+		if (!managed_zone(z) || !zone_reclaimable_pages(z) || !zone_reclaimable(z))
 			continue;
 		reserve += wmark(z, WMARK_MIN);
 		free += per_node ? zone_page_state_snapshot(z, NR_FREE_PAGES)

@@ -381,6 +381,8 @@ void shrink_lruvec(struct machine *m, struct lruvec *lruvec, struct scan_control
 	blk_finish_plug(m, &plug);
 	sc->nr_reclaimed += nr_reclaimed;
 	age_active_anon(m, lruvec, sc);
+	/* In Linux shrink_slab() follows, which does this even if there is nothing to shrink. */
+	world_cond_resched();
 }
 
 /* ---- a zone, a node ---------------------------------------------------------------------------------------- */
