@@ -93,8 +93,12 @@ static enum scan_balance balance_recent(struct machine *m, struct lruvec *lruvec
 	count_file_and_free(lruvec, &file, &free, &high);
 	if (file + free <= high)
 		return SCAN_ANON;
-	/* "Plenty of inactive cache"; none at all is plenty in this sense. */
-	if (!inactive_is_low(m, lruvec, LRU_INACTIVE_FILE))
+	/*
+	 * "Plenty of inactive cache"; none at all is plenty in this sense. Not on a node's lists (4.8):
+	 * there the sums can be above the marks while one zone is below its own.
+	 */
+	if (!inactive_is_low(m, lruvec, LRU_INACTIVE_FILE) &&
+	    (lruvec->zone || READ_ONCE(lruvec->size[LRU_INACTIVE_FILE]) >> sc->priority))
 		return SCAN_FILE;
 	return SCAN_FRACT;
 }
