@@ -61,6 +61,7 @@ bool zram_store(struct machine *m, struct swap_info_struct *si, u64 offset)
 		zram_free(m, si, offset);
 		return false;
 	}
+	zram_shrink(m, si); /* they may have freed what this frame was for */
 	return true;
 }
 
