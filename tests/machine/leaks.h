@@ -1,0 +1,119 @@
+/*
+ * What must be left of a machine whose tasks have all ended: nothing but what it had at boot, and what
+ * Linux would keep too.
+ */
+#ifndef TESTS_MACHINE_LEAKS_H
+#define TESTS_MACHINE_LEAKS_H
+
+#include <stdio.h>
+
+#include "core/internal.h"
+#include "core/swap.h"
+
+/* Exact: /proc's values leave out the CPUs' differences. */
+static long item_sum(const struct machine *m, enum vm_item item)
+{
+	struct pglist_data *nd;
+	struct zone *z;
+	long nr = 0;
+
+	for_each_node (m, nd)
+		nr += stat_exact(m, &nd->stat, item);
+	for_each_zone (m, nd, z)
+		nr += stat_exact(m, &z->stat, item);
+	return nr;
+}
+
+/* Frames that somebody has. */
+static long frames_out(const struct machine *m)
+{
+	return (long)(vm_event_zones(m, PGALLOC_DMA) - vm_event_sum(m, PGFREE));
+}
+
+/* No reclaim, no I/O, and nobody but the caller has an address space: the OOM reaper may be late. */
+static bool machine_is_quiet(const struct machine *m)
+{
+	return !item_sum(m, NR_WRITEBACK) && !item_sum(m, NR_ISOLATED_ANON) &&
+	       !item_sum(m, NR_ISOLATED_FILE) && !pool_live(&m->io_pool) &&
+	       m->mms.next->next == &m->mms;
+}
+
+static void leak(const char *what, long nr)
+{
+	VM_BUG_ON_MSG(nr, "%ld %s left after all tasks have ended", nr, what);
+}
+
+/* A batch that is not full yet may hold the last reference to a page. */
+static long pages_only_in_batches(const struct machine *m)
+{
+	long nr = 0;
+
+	for (u32 c = 0; c < m->nr_cpus; c++) {
+		const struct pagevec *pv = m->cpu[c] ? &m->cpu[c]->pvec.lru_add : NULL;
+
+		for (u32 k = 0; pv && k < sizeof(struct cpu_pagevecs) / sizeof(*pv); k++)
+			for (u32 i = 0; i < pv[k].nr; i++)
+				nr += pv[k].page[i]->refcount == 1 &&
+				      !page_test(pv[k].page[i], PG_swapcache);
+	}
+	return nr;
+}
+
+static long swap_leaks(const struct machine *m, long *nr_frames)
+{
+	long nr = 0;
+
+	for (u32 s = 0; s < m->nr_swapfiles; s++) {
+		const struct swap_info_struct *si = m->swap[s];
+
+		for (u64 i = 1; i < si->max; i++)
+			nr += (si->swap_map[i] & ~SWAP_HAS_CACHE) != 0;
+		for (u64 i = 0; i < DIV_ROUND_UP(si->max, PAGE_SIZE); i++)
+			*nr_frames += si->cont_levels[i]; /* kept until swapoff */
+		if (!si->ram)
+			continue;
+		/* Compressed RAM has what the swap cache has. */
+		*nr_frames += (long)si->zram.frames.nr;
+		VM_BUG_ON(si->zram.frames.nr != DIV_ROUND_UP(si->zram.bytes, PAGE_SIZE));
+	}
+	return nr;
+}
+
+static long slab_leaks(const struct machine *m, long *nr_frames)
+{
+	long nr = 0;
+
+	for (u32 i = 0; i < NR_SLABS; i++) {
+		const struct kmem_cache *c = &m->slab[i];
+
+		nr += c->nr_objs;
+		*nr_frames += c->nr_frames;
+		VM_BUG_ON_MSG(c->nr_frames >= 2 * c->frames_per_obj,
+		              "slab %u keeps %u frames for no object", i, c->nr_frames);
+	}
+	return nr;
+}
+
+/* @frames_at_boot: frames_out() before the first task. */
+static void nothing_is_left(const struct machine *m, long frames_at_boot)
+{
+	long kept = frames_at_boot;
+
+	leak("address spaces", !list_empty(&m->mms));
+	leak("tasks", !list_empty(&m->tasks));
+	leak("mapped pages", item_sum(m, NR_ANON_MAPPED));
+	leak("page tables", item_sum(m, NR_PAGETABLE));
+	leak("isolated pages", item_sum(m, NR_ISOLATED_ANON) + item_sum(m, NR_ISOLATED_FILE));
+	leak("swap slots", swap_leaks(m, &kept));
+	leak("slab objects", slab_leaks(m, &kept));
+	leak("OOM victims", m->oom_victims);
+	leak("gather batches", pool_live(&m->gather_pool));
+	leak("requests to disks", pool_live(&m->io_pool));
+	/* Pages that were being read ahead or written when their owner went stay in the swap cache. */
+	kept += item_sum(m, NR_SWAPCACHE) + pages_only_in_batches(m);
+	if (m->zero_page && !m->world->hw->range[0].nr_reserved)
+		kept += 1;
+	leak("frames", frames_out(m) - kept);
+}
+
+#endif

@@ -1,0 +1,341 @@
+/*
+ * Tasks that do what comes to their minds, for the random-operations test: map, fill, read, advise,
+ * protect, unmap, move the break, fork, start threads, wait.
+ *
+ * Tasks that share an address space share a struct space, which says where their mappings are. What
+ * one of them finds there may be gone when it gets to it, so -EFAULT and holes are no errors.
+ */
+#ifndef TESTS_MACHINE_WORKERS_H
+#define TESTS_MACHINE_WORKERS_H
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/internal.h"
+#include "lib/random.h"
+#include "world/world.h"
+
+#define STREAM_TASK 2
+
+#define MAPS_MAX 8
+#define CHILDREN_MAX 3
+#define DEPTH_MAX 2
+#define TASKS_MAX 256
+
+/* What the tasks of one case share. */
+struct plan {
+	struct machine *m;
+	u64 seed;
+	u64 max_pages; /* of one mapping */
+	u32 nr_ops;
+	bool threads;   /* tasks start others in their address space */
+	bool fails;     /* failures are injected: any call may return -ENOMEM */
+	u32 nr_workers; /* created so far */
+	u32 nr_running;
+	u32 nr_killed;
+	u32 nr_tasks;
+	struct task *task[TASKS_MAX]; /* that nobody has waited for */
+};
+
+/* One address space. */
+struct space {
+	u32 nr_users;
+	u32 nr_maps;
+	struct {
+		u64 va;
+		u64 pages;
+	} map[MAPS_MAX];
+};
+
+struct worker {
+	struct plan *plan;
+	struct space *space;
+	struct rand_stream r;
+	u32 depth;
+	u32 nr_children;
+	struct task *child[CHILDREN_MAX];
+};
+
+static void worker_main(struct task *t, void *arg);
+
+/* @parent NULL: a first task. @share: a thread of it, otherwise a child by fork. */
+static struct worker *worker_new(struct plan *p, const struct worker *parent, bool share)
+{
+	struct worker *w = calloc(1, sizeof(*w));
+
+	BUG_ON(!w);
+	w->plan = p;
+	if (parent)
+		w->depth = parent->depth + 1;
+	if (share) {
+		w->space = parent->space;
+	} else {
+		w->space = calloc(1, sizeof(*w->space));
+		BUG_ON(!w->space);
+		if (parent) /* a fork has its parent's mappings */
+			*w->space = *parent->space;
+		w->space->nr_users = 0;
+	}
+	w->space->nr_users += 1;
+	rand_init(&w->r, p->seed, STREAM_TASK, p->nr_workers++);
+	return w;
+}
+
+static void worker_free(struct worker *w)
+{
+	if (!--w->space->nr_users)
+		free(w->space);
+	free(w);
+}
+
+/* @t is to be freed by whoever waits for it, or at the end. */
+static void plan_start(struct plan *p, struct task *t)
+{
+	BUG_ON(p->nr_tasks == TASKS_MAX);
+	p->task[p->nr_tasks++] = t;
+	p->nr_running += 1;
+	task_start(t, -1);
+}
+
+static void plan_forget(struct plan *p, const struct task *t)
+{
+	u32 i = 0;
+
+	while (p->task[i] != t)
+		BUG_ON(++i == p->nr_tasks);
+	p->task[i] = p->task[--p->nr_tasks];
+}
+
+/* ---- operations: 0, or the errno of a call that failed and should not have ---- */
+
+/* Errors that a program must expect of the call. */
+static int expected(const struct worker *w, int rc, int allowed)
+{
+	return rc == allowed || (w->plan->fails && rc == -ENOMEM) ? 0 : rc;
+}
+
+static int op_map(struct worker *w)
+{
+	struct space *s = w->space;
+	u64 pages = 1 + rand_below(&w->r, w->plan->max_pages);
+	u64 va;
+	int rc;
+
+	if (s->nr_maps == MAPS_MAX)
+		return 0;
+	rc = do_mmap(w->plan->m, pages * PAGE_SIZE, MM_PROT_READ | MM_PROT_WRITE, 0, &va);
+	if (rc)
+		return expected(w, rc, 0);
+	if (s->nr_maps == MAPS_MAX) /* another thread was faster */
+		return expected(w, do_munmap(w->plan->m, va, pages * PAGE_SIZE), 0);
+	s->map[s->nr_maps].va = va;
+	s->map[s->nr_maps++].pages = pages;
+	return 0;
+}
+
+/* The break, anywhere up to max_pages above where it began. What is below it counts as a mapping. */
+static int op_brk(struct worker *w)
+{
+	struct space *s = w->space;
+	u64 brk = BRK_START + rand_below(&w->r, w->plan->max_pages * PAGE_SIZE);
+	u64 now;
+	u32 i = 0;
+	int rc;
+
+	rc = do_brk(w->plan->m, brk, &now);
+	if (rc)
+		return rc;
+	while (i < s->nr_maps && s->map[i].va != BRK_START)
+		i++;
+	if (i == MAPS_MAX || now < BRK_START + PAGE_SIZE)
+		return 0;
+	s->map[i].va = BRK_START;
+	s->map[i].pages = (now - BRK_START) / PAGE_SIZE;
+	s->nr_maps = max(s->nr_maps, i + 1);
+	return 0;
+}
+
+/* A random part of a random mapping. False: there is none. */
+static bool pick(struct worker *w, u32 *i, u64 *va, u64 *len)
+{
+	const struct space *s = w->space;
+	u64 first;
+
+	if (!s->nr_maps)
+		return false;
+	*i = (u32)rand_below(&w->r, s->nr_maps);
+	first = rand_below(&w->r, s->map[*i].pages);
+	*va = s->map[*i].va + first * PAGE_SIZE;
+	*len = (1 + rand_below(&w->r, s->map[*i].pages - first)) * PAGE_SIZE;
+	return true;
+}
+
+static int op_access(struct worker *w)
+{
+	static const enum world_access kind[] = {WORLD_READ, WORLD_WRITE, WORLD_FILL, WORLD_SCAN};
+	u64 va, len;
+	u32 i;
+	int rc;
+
+	if (!pick(w, &i, &va, &len))
+		return 0;
+	rc = mm_access(w->plan->m, va, len, kind[rand_below(&w->r, 4)],
+	               rand_below(&w->r, 2) ? rand_u64(&w->r) | 1 : 0);
+	return expected(w, rc, -EFAULT); /* parts may be protected or unmapped */
+}
+
+static int op_advise(struct worker *w)
+{
+	static const enum mm_advice advice[] = {MM_MADV_DONTNEED, MM_MADV_FREE, MM_MADV_FREE,
+	                                        MM_MADV_WILLNEED, MM_MADV_NORMAL};
+	u64 va, len;
+	u32 i;
+	int rc;
+
+	if (!pick(w, &i, &va, &len))
+		return 0;
+	rc = do_madvise(w->plan->m, va, len, advice[rand_below(&w->r, ARRAY_SIZE(advice))]);
+	return expected(w, rc, -ENOMEM); /* a hole: mprotect and munmap make them */
+}
+
+static int op_protect(struct worker *w)
+{
+	static const int prot[] = {MM_PROT_NONE, MM_PROT_READ, MM_PROT_READ | MM_PROT_WRITE,
+	                           MM_PROT_READ | MM_PROT_WRITE};
+	u64 va, len;
+	u32 i;
+	int rc;
+
+	if (!pick(w, &i, &va, &len))
+		return 0;
+	rc = do_mprotect(w->plan->m, va, len, prot[rand_below(&w->r, ARRAY_SIZE(prot))]);
+	return expected(w, rc, -ENOMEM);
+}
+
+static int op_unmap(struct worker *w)
+{
+	struct space *s = w->space;
+	u64 va, len;
+	u32 i;
+
+	if (!pick(w, &i, &va, &len))
+		return 0;
+	if (rand_below(&w->r, 3)) {
+		va = s->map[i].va;
+		len = s->map[i].pages * PAGE_SIZE;
+		s->map[i] = s->map[--s->nr_maps];
+	} /* else a hole or an end */
+	return expected(w, do_munmap(w->plan->m, va, len), 0);
+}
+
+static int op_fork(struct worker *w)
+{
+	struct task *child = NULL;
+	struct worker *c;
+	int rc;
+
+	if (w->depth == DEPTH_MAX || w->nr_children == CHILDREN_MAX)
+		return 0;
+	c = worker_new(w->plan, w, false);
+	rc = do_fork(w->plan->m, "child", worker_main, c, &child);
+	if (rc) {
+		worker_free(c);
+		return expected(w, rc, -ENOMEM);
+	}
+	w->child[w->nr_children++] = child;
+	plan_start(w->plan, child);
+	return 0;
+}
+
+static int op_thread(struct worker *w)
+{
+	struct task *thread;
+	struct worker *c;
+
+	if (!w->plan->threads || w->depth == DEPTH_MAX || w->nr_children == CHILDREN_MAX)
+		return 0;
+	c = worker_new(w->plan, w, true);
+	world_syscall_enter();
+	thread = task_create(w->plan->m, "thread", current_task(), worker_main, c);
+	world_syscall_exit();
+	if (!thread) {
+		worker_free(c);
+		return 0;
+	}
+	w->child[w->nr_children++] = thread;
+	plan_start(w->plan, thread);
+	return 0;
+}
+
+static int op_wait(struct worker *w)
+{
+	struct task *child;
+
+	if (!w->nr_children)
+		return 0;
+	child = w->child[--w->nr_children];
+	plan_forget(w->plan, child);
+	return do_wait(child);
+}
+
+static int op_sleep(struct worker *w)
+{
+	world_syscall_enter();
+	world_sleep(rand_below(&w->r, 3000000));
+	world_syscall_exit();
+	return 0;
+}
+
+static int op_compute(struct worker *w)
+{
+	world_user_compute(rand_below(&w->r, 2000000));
+	return 0;
+}
+
+static int one_op(struct worker *w)
+{
+	u64 op = rand_below(&w->r, 100);
+
+	if (op < 13)
+		return op_map(w);
+	if (op < 15)
+		return op_brk(w);
+	if (op < 58)
+		return op_access(w);
+	if (op < 73)
+		return op_advise(w);
+	if (op < 77)
+		return op_protect(w);
+	if (op < 85)
+		return op_unmap(w);
+	if (op < 88)
+		return op_fork(w);
+	if (op < 91)
+		return op_thread(w);
+	if (op < 94)
+		return op_wait(w);
+	return op < 98 ? op_sleep(w) : op_compute(w);
+}
+
+static void worker_main(struct task *t, void *arg)
+{
+	struct worker *w = arg;
+	struct plan *p = w->plan;
+	u32 nr = p->nr_ops >> w->depth;
+	int rc = 0;
+
+	while (nr-- && !rc)
+		rc = one_op(w);
+	while (!rc && w->nr_children)
+		rc = op_wait(w);
+	if (rc) {
+		/* Only a kill ends a worker early, by the OOM killer or SIGBUS: all else is a bug. */
+		VM_BUG_ON_MSG(rc != -EINTR || !task_killed(t), "a call of task %s (%u) returned %d",
+		              t->w.name, t->w.id, rc);
+		p->nr_killed += 1;
+	}
+	worker_free(w);
+	p->nr_running -= 1;
+}
+
+#endif
