@@ -115,7 +115,7 @@ TEST(nobody_left_to_kill_is_said)
 	struct task *t;
 
 	start("4.0");
-	list_for_each_entry(t, &fix.m->tasks, tasks)
+	list_for_each_entry (t, &fix.m->tasks, tasks)
 		t->oom_score_adj = OOM_SCORE_ADJ_MIN;
 	assert_false(out_of_memory(fix.m, GFP_KERNEL, 0));
 	assert_int_equal(fix_event(OOM_KILL), 0);
