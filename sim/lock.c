@@ -159,6 +159,112 @@ static void sim_sem_queue(struct rw_semaphore *s, bool write)
 	((struct sim_task *)t->engine)->sem = NULL;
 }
 
+/* ---- mutexes -------------------------------------------------------------------------------- */
+
+/*
+ * Linux spins on a mutex while its owner runs and nobody else wants the CPU (optimistic spinning,
+ * 2.6.30; the spinners queue, 3.15). The release goes to the first that spins, and wakes the first
+ * that sleeps; who comes by until that runs takes the mutex before it. Once awake it spins too, which
+ * it does in Linux only from 4.10 on; before, it went to sleep again and could lose for long.
+ */
+struct sim_mutex_waiter {
+	struct list_head list;
+	struct world_task *task;
+	struct sim_wait spin;
+	struct sim_cpu *cpu; /* that spins; NULL: sleeps */
+	bool granted;
+};
+
+static bool sim_owner_runs(const struct rw_semaphore *s)
+{
+	const struct sim_task *owner = s->writer ? s->writer->engine : NULL;
+
+	return owner && owner->on_cpu;
+}
+
+/* Looks again every MUTEX_SPIN whether spinning is still any good. */
+static void sim_mutex_spin(struct rw_semaphore *s, struct sim_mutex_waiter *me)
+{
+	struct sim_cpu *c = sim_self();
+	u32 step = c->sim->w.hw->cost_ns[COST_MUTEX_SPIN];
+
+	me->cpu = c;
+	while (s->writer && !me->granted && sim_owner_runs(s) && !c->cpu.need_resched) {
+		c->sim->w.ledger.cost_count[COST_MUTEX_SPIN] += 1;
+		me->spin.at = c->cpu.clock + max(step, 1u);
+		sim_wait(c, &me->spin, SIM_PARKED_SPIN);
+	}
+	me->cpu = NULL;
+}
+
+static void sim_mutex_queue(struct rw_semaphore *s)
+{
+	struct world_task *t = world_current();
+	struct sim_mutex_waiter me = {.task = t};
+
+	list_add_tail(&me.list, &s->waiters);
+	s->nr_waiters += 1;
+	t->waits_for = s;
+	t->waits_class = s->class;
+	((struct sim_task *)t->engine)->sem = s;
+	while (s->writer && !me.granted) {
+		span_enter(SPAN_SPIN_WAIT);
+		sim_mutex_spin(s, &me);
+		span_exit();
+		if (!s->writer || me.granted)
+			break;
+		t->state = WORLD_TASK_UNINTERRUPTIBLE;
+		sim_schedule(WORLD_FOREVER);
+	}
+	t->state = WORLD_TASK_RUNNING;
+	if (!me.granted) {
+		list_del(&me.list);
+		s->nr_waiters -= 1;
+		sim_sem_take(s, t, true, world_now());
+	}
+	t->waits_for = NULL;
+	t->waits_class = 0;
+	((struct sim_task *)t->engine)->sem = NULL;
+}
+
+static void sim_mutex_lock(struct rw_semaphore *s)
+{
+	if (s->writer)
+		sim_mutex_queue(s);
+	else
+		sim_sem_take(s, world_current(), true, world_now());
+	/* Released, but by a CPU that is ahead. */
+	if (s->free_at > world_now())
+		sim_sem_wait_until(world_self, s->free_at);
+	s->taken_at = world_now();
+}
+
+static void sim_mutex_unlock(struct rw_semaphore *s)
+{
+	struct sim_mutex_waiter *spins = NULL;
+	struct sim_mutex_waiter *sleeps = NULL;
+	struct sim_mutex_waiter *w;
+
+	list_for_each_entry (w, &s->waiters, list) {
+		if (w->cpu)
+			spins = spins ? spins : w;
+		else
+			sleeps = sleeps ? sleeps : w;
+	}
+	if (spins) {
+		list_del(&spins->list);
+		s->nr_waiters -= 1;
+		spins->granted = true;
+		sim_sem_take(s, spins->task, true, world_now());
+		sim_grant(spins->cpu, &spins->spin,
+		          world_now() + sim_handoff_ns(spins->cpu->sim, 0));
+	}
+	if (sleeps)
+		sim_wake(sleeps->task);
+}
+
+/* ---- both ----------------------------------------------------------------------------------- */
+
 void sim_down(struct rw_semaphore *s, bool write)
 {
 	struct world_cpu *c = world_self;
@@ -172,7 +278,9 @@ void sim_down(struct rw_semaphore *s, bool write)
 	VM_BUG_ON_MSG(s->writer == c->task, "semaphore %s is taken twice by task %s",
 	              ledger_lock_name[s->class], c->task->name);
 	st->contentions += 1;
-	if (s->writer || s->nr_waiters || (write && s->nr_readers)) {
+	if (s->is_mutex && sim->running) {
+		sim_mutex_lock(s);
+	} else if (s->writer || s->nr_waiters || (write && s->nr_readers)) {
 		VM_BUG_ON_MSG(!sim->running, "the boot task waits for semaphore %s",
 		              ledger_lock_name[s->class]);
 		sim_sem_queue(s, write);
@@ -196,6 +304,10 @@ void sim_up(struct rw_semaphore *s, bool write)
 	struct sim_sem_waiter *next;
 
 	(void)write;
+	if (s->is_mutex) {
+		sim_mutex_unlock(s);
+		return;
+	}
 	list_for_each_entry_safe (w, next, &s->waiters, list) {
 		struct world_task *t = w->task;
 

@@ -164,6 +164,7 @@ struct rw_semaphore {
 	s32 nr_readers;
 	u16 class;
 	u16 nr_waiters;
+	bool is_mutex;
 	u64 taken_at;
 	u64 free_at;      /* when a writer last released it: held until then */
 	u64 read_free_at; /* when the last reader did: held against writers until then */
@@ -171,6 +172,10 @@ struct rw_semaphore {
 	struct list_head waiters; /* the world's */
 };
 
+/*
+ * Not FIFO: who finds it free takes it, and who spins, which one does while the owner runs, comes
+ * before who sleeps.
+ */
 struct mutex {
 	struct rw_semaphore sem;
 };
@@ -724,6 +729,7 @@ static inline void up_write(struct rw_semaphore *s)
 static inline void mutex_init(struct world *w, struct mutex *m, enum ledger_lock class)
 {
 	init_rwsem(w, &m->sem, class);
+	m->sem.is_mutex = true;
 }
 
 static inline void mutex_lock(struct mutex *m)

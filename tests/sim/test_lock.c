@@ -340,4 +340,117 @@ TEST(waiting_writer_holds_off_readers)
 	test_machine_destroy(&m);
 }
 
+/* ---- mutexes -------------------------------------------------------------------------------- */
+
+/* Task i arrives i us after the meeting and holds the mutex for 5 us. */
+static void mutex_users(struct test_machine *m, u32 i)
+{
+	struct locks *l = m->data;
+
+	meet_at(MEET + 1000 * i);
+	mutex_lock(&l->mutex);
+	got(l, i);
+	charge_ns(5000);
+	mutex_unlock(&l->mutex);
+}
+
+/* All spin, in order of arrival: no one is put to sleep for a few microseconds. */
+TEST(mutex_is_handed_over_among_those_who_spin)
+{
+	struct test_machine m;
+	struct locks l;
+	struct ledger_lock_stat *st;
+
+	test_machine_init(&m, 4, 1);
+	test_machine_build(&m);
+	locks_init(&m, &l);
+	for (u32 i = 0; i < 4; i++)
+		test_task_start(&m, WORLD_TASK_USER, -1, mutex_users);
+	assert_int_equal(sim_run(m.w), 0);
+	for (u32 i = 0; i < 4; i++)
+		assert_int_equal(l.order[i], i);
+	for (u32 i = 1; i < 4; i++)
+		assert_in_range(l.got_at[i] - l.got_at[i - 1], 5000, 5500);
+	st = &m.w->ledger.lock[LOCK_OOM];
+	assert_int_equal(st->acquisitions, 4);
+	assert_int_equal(st->contentions, 3);
+	assert_in_range(st->wait_ns, 4000 + 8000 + 12000, 4000 + 8000 + 12000 + 2000);
+	test_machine_check_books(&m);
+	test_machine_destroy(&m);
+}
+
+/* 0 sleeps with the mutex held; the others come meanwhile. */
+static void mutex_sleepers(struct test_machine *m, u32 i)
+{
+	struct locks *l = m->data;
+
+	meet_at(MEET + 1000 * i);
+	if (i == 2)
+		world_sleep(1000000);
+	mutex_lock(&l->mutex);
+	got(l, i);
+	if (!i)
+		world_sleep(10000000);
+	else
+		charge_ns(5000);
+	mutex_unlock(&l->mutex);
+}
+
+TEST(mutex_of_a_sleeping_owner_is_slept_for)
+{
+	struct test_machine m;
+	struct locks l;
+
+	test_machine_init(&m, 4, 1);
+	test_machine_build(&m);
+	locks_init(&m, &l);
+	for (u32 i = 0; i < 3; i++)
+		test_task_start(&m, WORLD_TASK_USER, -1, mutex_sleepers);
+	assert_int_equal(sim_run(m.w), 0);
+	assert_int_equal(l.nr, 3);
+	assert_int_equal(l.order[0], 0);
+	assert_true(l.got_at[1] > l.got_at[0] + 10000000);
+	assert_true(m.w->ledger.lock[LOCK_OOM].wait_ns > 2 * 8000000);
+	/* Spinning would have filled the books; two tasks that sleep do not. */
+	assert_true(m.w->ledger.cost_count[COST_MUTEX_SPIN] < 10);
+	test_machine_check_books(&m);
+	test_machine_destroy(&m);
+}
+
+/* More tasks than CPUs: whoever spins gives way when its CPU is wanted. */
+static void mutex_crowd(struct test_machine *m, u32 i)
+{
+	struct locks *l = m->data;
+
+	(void)i;
+	for (int n = 0; n < 300; n++) {
+		mutex_lock(&l->mutex);
+		charge_ns(20000);
+		world_order();
+		mutex_unlock(&l->mutex);
+		charge_ns(3000);
+		world_cond_resched();
+	}
+	got(l, i);
+}
+
+TEST(mutex_among_more_tasks_than_cpus)
+{
+	struct test_machine m;
+	struct locks l;
+
+	test_machine_init(&m, 2, 1);
+	test_machine_build(&m);
+	locks_init(&m, &l);
+	for (u32 i = 0; i < 5; i++)
+		test_task_start(&m, WORLD_TASK_USER, -1, mutex_crowd);
+	assert_int_equal(sim_run(m.w), 0);
+	assert_int_equal(l.nr, 5);
+	assert_int_equal(m.w->ledger.lock[LOCK_OOM].acquisitions, 1500);
+	assert_true(sim_elapsed(m.w) >= 1500 * 20000);
+	assert_true(sim_elapsed(m.w) < 1500 * 26000);
+	test_machine_check_books(&m);
+	test_machine_destroy(&m);
+}
+
 TEST_MAIN("lock")
