@@ -41,6 +41,7 @@
 #define KNOB_RMAP_LOCK(E) E(RMAP_LOCK_WAIT, "wait") E(RMAP_LOCK_TRY, "try")
 #define KNOB_SWAP_READAHEAD(E) E(SWAP_RA_CLUSTER, "cluster") E(SWAP_RA_VMA, "vma")
 #define KNOB_SWAP_SLOTS(E) E(SWAP_SLOTS_3_12, "3.12") E(SWAP_SLOTS_6_12, "6.12")
+#define KNOB_ZRAM_STREAMS(E) E(ZRAM_STREAMS_ONE, "one") E(ZRAM_STREAMS_PER_CPU, "per_cpu")
 #define KNOB_OOM(E) E(OOM_MEMDIE, "memdie") E(OOM_REAPER, "reaper")
 
 #define KNOBS(NUM, ENUM)                                                                           \
@@ -118,6 +119,9 @@
 	     "kernel version", "how slots are found: scan and per-CPU clusters, or cluster lists") \
 	ENUM(swap_sync, "swap.synchronous", KNOB_OFF_ON, KNOB_OFF, KNOB_ON, "0bcac06f27d7 (4.15)", \
 	     "RAM disks: what only one pte needs is read past the swap cache")       \
+	ENUM(zram_streams, "zram.streams", KNOB_ZRAM_STREAMS, ZRAM_STREAMS_ONE,                    \
+	     ZRAM_STREAMS_PER_CPU, "da9556a2367c (4.7)",                                           \
+	     "compressions at a time: one, by max_comp_streams' default, or one per CPU")          \
 	ENUM(oom, "oom.reserves", KNOB_OOM, OOM_MEMDIE, OOM_REAPER, "aac453635549 (4.6)",          \
 	     "a victim may use all reserves, or half of min and is reaped")                        \
 	ENUM(vma_lock, "fault.vma_lock", KNOB_OFF_ON, KNOB_OFF, KNOB_ON, "6.4",                    \
@@ -159,6 +163,7 @@ KNOB_DECLARE(mm_cpumask_policy, KNOB_MM_CPUMASK);
 KNOB_DECLARE(rmap_lock_policy, KNOB_RMAP_LOCK);
 KNOB_DECLARE(swap_readahead_policy, KNOB_SWAP_READAHEAD);
 KNOB_DECLARE(swap_slots_policy, KNOB_SWAP_SLOTS);
+KNOB_DECLARE(zram_streams_policy, KNOB_ZRAM_STREAMS);
 KNOB_DECLARE(oom_policy, KNOB_OOM);
 #undef KNOB_DECLARE
 #undef E

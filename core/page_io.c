@@ -185,10 +185,15 @@ static void swap_submit(struct machine *m, struct page *page, bool write)
 	io->done = write ? end_swap_write : end_swap_read;
 	io->priv = m;
 	io->submitted_at = world_now();
-	if (plug)
+	if (plug) {
 		plug->io[plug->nr++] = io;
-	else
+	} else if (si->ram && write) {
+		zram_stream_get(si);
 		submit_io(io);
+		zram_stream_put(si);
+	} else {
+		submit_io(io);
+	}
 }
 
 /* Compressed RAM may have none left for this page. */

@@ -46,6 +46,8 @@ struct zram {
 	u64 bytes;                 /* of all stored pages */
 	unsigned long *stored;     /* [max] bits: slots that hold a page */
 	struct page_list frames;   /* what they occupy */
+	bool one_stream;           /* (c) */
+	struct mutex stream;       /* held by who compresses, if there is one */
 };
 
 struct swap_info_struct {
@@ -94,6 +96,8 @@ void zram_init(struct machine *m, struct swap_info_struct *si);
 /* Room for the page of slot @offset; false: no memory. May allocate. */
 bool zram_store(struct machine *m, struct swap_info_struct *si, u64 offset);
 void zram_free(struct machine *m, struct swap_info_struct *si, u64 offset);
+void zram_stream_get(struct swap_info_struct *si);
+void zram_stream_put(struct swap_info_struct *si);
 void zram_audit(const struct swap_info_struct *si);
 
 /* ---- swapfile.c ------------------------------------------------------------------------------ */

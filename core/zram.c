@@ -7,7 +7,7 @@
  * frees less than a page, and a store can fail for want of a frame, which is a write error.
  *
  * A slot's memory is freed with the slot (swap_slot_free_notify(), since 2.6.35). Left out: size
- * classes and their waste, same-filled pages, several streams, writeback to a backing device.
+ * classes and their waste, same-filled pages, writeback to a backing device.
  */
 #include "core/internal.h"
 #include "core/swap.h"
@@ -20,6 +20,24 @@ void zram_init(struct machine *m, struct swap_info_struct *si)
 	si->zram.stored_bytes_per_page = (u32)(PAGE_SIZE * hw->ratio_bp / 10000);
 	si->zram.stored = arena_array(&si->arena, unsigned long, DIV_ROUND_UP(si->max, 64));
 	page_list_init(&si->zram.frames, m->mem_map);
+	si->zram.one_stream = m->knob.zram_streams == ZRAM_STREAMS_ONE;
+	mutex_init(m->world, &si->zram.stream, LOCK_ZSTRM);
+}
+
+/*
+ * A write needs a compressor's buffers. To 4.6 there is one set of them unless the administrator has
+ * asked for more (max_comp_streams), and the others wait for it, spinning as for any mutex.
+ */
+void zram_stream_get(struct swap_info_struct *si)
+{
+	if (si->zram.one_stream)
+		mutex_lock(&si->zram.stream);
+}
+
+void zram_stream_put(struct swap_info_struct *si)
+{
+	if (si->zram.one_stream)
+		mutex_unlock(&si->zram.stream);
 }
 
 static bool zram_get_frame(struct machine *m, struct swap_info_struct *si)

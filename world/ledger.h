@@ -87,6 +87,7 @@ enum ledger_span {
 	X(SWAP_AVAIL, "swap_avail_lock")                                                           \
 	X(SWAP_INFO, "&si->lock")                                                                  \
 	X(SWAP_TREE, "&swapper_space->tree_lock")                                                  \
+	X(ZSTRM, "&zstrm->strm_lock")                                                              \
 	X(PAGE, "PG_locked")                                                                       \
 	X(QUEUE, "&q->queue_lock")                                                                 \
 	X(OOM, "oom_lock")                                                                         \

@@ -43,6 +43,35 @@ static bool cached(u64 offset)
 	return cache_is_page(rig.m->swap[0]->cache[offset]);
 }
 
+/* ---- zram ---- */
+
+/* One stream: the mutex is taken for each page written, and for none that is read. */
+static u64 streams_taken(const char *preset)
+{
+	struct page *page;
+	u64 before;
+	u64 taken;
+
+	start(HW_DISK_RAM, preset);
+	page = rig_page();
+	page_set(page, PG_locked);
+	assert_true(add_to_swap(rig.m, page));
+	page_clear(page, PG_dirty);
+	before = rig.w->ledger.lock[LOCK_ZSTRM].acquisitions;
+	assert_int_equal(swap_duplicate(rig.m, page_swap_entry(rig.m, page)), 0);
+	assert_int_equal(swap_writepage(rig.m, page), 0);
+	assert_null(rig.m->swap[0]->zram.stream.sem.writer);
+	taken = rig.w->ledger.lock[LOCK_ZSTRM].acquisitions - before;
+	rig_stop();
+	return taken;
+}
+
+TEST(zram_compresses_one_page_at_a_time_to_4_6)
+{
+	assert_int_equal(streams_taken("4.0"), 1);
+	assert_int_equal(streams_taken("6.18"), 0);
+}
+
 /* ---- how much ---- */
 
 TEST(readahead_sizes_are_those_of_the_vectors)
