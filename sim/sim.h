@@ -71,6 +71,9 @@ void sim_task_set_background(struct world_task *t);
 /* Bytes of the stack of @t that have ever been used. */
 u64 sim_task_stack_used(const struct world_task *t);
 
+/* The same for the deepest stack of a kind so far, tasks that have ended and idle CPUs included. */
+u64 sim_stack_used_max(const struct world *w, enum world_stack kind);
+
 /* ---- disks ------------------------------------------------------------------------------------- */
 
 /* Arrays are indexed by direction: 0 reads, 1 writes. */

@@ -180,3 +180,23 @@ u64 sim_task_stack_used(const struct world_task *t)
 
 	return st->stack.base ? fiber_stack_used(st->stack) : 0;
 }
+
+u64 sim_stack_used_max(const struct world *w, enum world_stack kind)
+{
+	const struct sim *sim = sim_of(w);
+	const struct fiber_stacks *p = &sim->stacks[kind];
+	const struct sim_task *t;
+	u64 used = 0;
+
+	list_for_each_entry (t, &sim->tasks, list) {
+		if (t->stack_kind == kind && t->stack.base)
+			used = max(used, fiber_stack_used(t->stack));
+	}
+	for (u32 i = 0; kind == WORLD_STACK_KERNEL && i < w->hw->nr_cpus; i++) {
+		if (sim->cpus[i].idle.stack.base)
+			used = max(used, fiber_stack_used(sim->cpus[i].idle.stack));
+	}
+	for (u32 i = 0; i < p->nr_free; i++)
+		used = max(used, fiber_stack_used((struct fiber_stack){p->free[i], p->size, 0}));
+	return used;
+}

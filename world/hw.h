@@ -61,7 +61,7 @@ struct hw_disk {
 	u32 variation_bp; /* seeded spread of each service time, parts of 10,000 */
 	u32 error_ppm;    /* injected I/O errors per million requests */
 	u32 ratio_bp;     /* RAM: compressed size, parts of 10,000 */
-	bool barging;     /* a submitter may overtake those that sleep for a request */
+	bool barging;     /* submitters may overtake sleepers, who batch (Linux); else FIFO */
 };
 
 struct hw_machine {
@@ -71,7 +71,7 @@ struct hw_machine {
 	u32 nr_ranges;
 	u32 nr_disks;
 	u32 hz;                 /* timer ticks a second */
-	u32 seed_jitter_bp;     /* seeded spread of user compute, parts of 10,000 */
+	u32 seed_jitter_bp;     /* seeded spread of user code's time, per call, parts of 10,000 */
 	bool queued_spinlocks;  /* 4.2 and later; otherwise ticket locks */
 	bool autogroup;         /* all user tasks are one session, with one task's share of a CPU */
 	struct hw_cpu *cpu;     /* [nr_cpus] */

@@ -434,6 +434,8 @@ TEST(stacks_of_shallow_tasks_stay_small)
 	run(&m);
 	assert_true(sim_task_stack_used(&m.task[0].task) > 0);
 	assert_true(sim_task_stack_used(&m.task[0].task) < 16384);
+	assert_true(sim_stack_used_max(m.w, WORLD_STACK_KERNEL) < 16384);
+	assert_int_equal(sim_stack_used_max(m.w, WORLD_STACK_LUA), 0);
 	test_machine_destroy(&m);
 }
 
