@@ -142,9 +142,9 @@ static bool too_many_isolated(struct lruvec *lruvec, bool file, const struct sca
 /*
  * To 4.13 (db73ee0d4637) one waits for as long as it takes, which can be for ever: on a list of a
  * handful of pages, a single one in the hands of a kswapd that cannot free it is too many. Here it
- * is given up after half a minute, so that there is an end, by the OOM killer if need be.
+ * is given up after five seconds, so that there is an end, by the OOM killer if need be.
  */
-#define ISOLATED_ROUNDS_MAX 300
+#define ISOLATED_ROUNDS_MAX 50
 
 static bool wait_isolated_congestion(struct machine *m, struct lruvec *lruvec, bool file,
                                      const struct scan_control *sc)
