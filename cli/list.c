@@ -99,7 +99,7 @@ static void print_knob(const struct knob_info *k)
 	for (u32 i = 0; i < k->nr_values; i++)
 		printf("%s%s", i ? " | " : "", k->value[i]);
 	if (!k->nr_values)
-		printf("%lu to %lu%s%s", k->min, k->max, *k->unit ? " " : "", k->unit);
+		printf("%lu to %lu%s%s", k->min, k->max, *k->unit ? ", in " : "", k->unit);
 	printf("\n    %s\n    from: %s\n", k->doc, k->origin);
 }
 

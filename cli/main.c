@@ -27,6 +27,16 @@ static void print_help(FILE *f)
 	           "an expectation failed; 2 wrong usage or input; 3 this host cannot do it.\n");
 }
 
+/* A full disk or a closed pipe shows when the output is flushed. */
+static int check_output(int status)
+{
+	if (fflush(stdout) || ferror(stdout)) {
+		cli_error("cannot write the output");
+		return status ? status : CLI_FAILED;
+	}
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	const char *names[ARRAY_SIZE(verbs) + 2];
@@ -39,11 +49,11 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0) {
 		print_help(stdout);
-		return CLI_OK;
+		return check_output(CLI_OK);
 	}
 	if (strcmp(argv[1], "--version") == 0) {
 		printf("quire %s\n", QUIRE_VERSION);
-		return CLI_OK;
+		return check_output(CLI_OK);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
 		names[i] = verbs[i].name;
@@ -57,10 +67,5 @@ int main(int argc, char **argv)
 		               argv[1]);
 		return CLI_USAGE;
 	}
-	/* A full disk or a closed pipe shows when the output is flushed. */
-	if (fflush(stdout) || ferror(stdout)) {
-		cli_error("cannot write the output");
-		return status ? status : CLI_FAILED;
-	}
-	return status;
+	return check_output(status);
 }

@@ -323,6 +323,18 @@ static void add_counter(const char *name, u64 value, bool event, void *arg)
 		res->nr_oom_kills = (u32)value;
 }
 
+/* A disk's errors have no counter in /proc/vmstat. */
+static void note_disk_errors(struct sim_target *s)
+{
+	for (u32 i = 0; i < s->req->hw->nr_disks; i++) {
+		const struct sim_disk_stats *d = sim_disk_stats(s->world, i);
+
+		if (d && d->nr_errors)
+			note(s, "disk \"%s\": %lu of %lu requests failed\n",
+			     s->req->hw->disk[i].name, d->nr_errors, d->nr_ended);
+	}
+}
+
 static void collect(struct sim_target *s, struct target_result *res)
 {
 	res->elapsed_ns = sim_elapsed(s->world);
@@ -343,7 +355,29 @@ static void collect(struct sim_target *s, struct target_result *res)
 		res->sys_ns += sys;
 	}
 	machine_counters(s->machine, add_counter, &(struct counting){res, &s->before});
+	note_disk_errors(s);
 	snprintf(res->notes, sizeof(res->notes), "%s", s->notes);
+}
+
+/* Said of the scenario's line, if it is one of its barriers or events that nobody comes to. */
+static void describe_deadlock(const struct sim_target *s, struct target_result *res)
+{
+	const struct sim_task *first = NULL;
+	u32 nr = 0;
+
+	for (const struct sim_task *st = s->tasks; st; st = st->next) {
+		if (st->ended || !st->t.waits_for[0])
+			continue;
+		if (!first)
+			first = st;
+		nr += 1;
+	}
+	if (!first)
+		snprintf(res->error, sizeof(res->error), "deadlock: every task waits for another");
+	else
+		snprintf(res->error, sizeof(res->error),
+		         "%s, which never comes: deadlock (%u of the tasks wait%s in this way)",
+		         first->t.waits_for, nr, nr == 1 ? "s" : "");
 }
 
 static int sim_target_run(struct target *t, struct target_result *res)
@@ -373,7 +407,7 @@ static int sim_target_run(struct target *t, struct target_result *res)
 		         "still running after %.3f simulated seconds",
 		         (double)res->elapsed_ns / 1e9);
 	else if (rc == -EDEADLK)
-		snprintf(res->error, sizeof(res->error), "deadlock: every task waits for another");
+		describe_deadlock(s, res);
 	else if (s->req->check)
 		machine_audit(s->machine);
 	return rc;
@@ -383,6 +417,7 @@ static int write_one(struct sim_target *s, const char *dir, const char *name,
                      void (*fn)(struct machine *m, FILE *f), char *err)
 {
 	char path[TARGET_ERROR_MAX - 64];
+	bool broken;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -394,7 +429,13 @@ static int write_one(struct sim_target *s, const char *dir, const char *name,
 		return rc;
 	}
 	fn(s->machine, f);
-	fclose(f);
+	broken = ferror(f) != 0;
+	if (fclose(f) || broken) {
+		int rc = errno ? -errno : -EIO;
+
+		snprintf(err, TARGET_ERROR_MAX, "%s: %s", path, strerror(-rc));
+		return rc;
+	}
 	return 0;
 }
 

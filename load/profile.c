@@ -640,7 +640,15 @@ static int set_disk(struct profile *p, const char *key, const char *value, char 
 	         p->disk[i].name[dot - key] == '\0'))
 		i++;
 	if (i == p->nr_disks) {
-		snprintf(err, TARGET_ERROR_MAX, "%s has no disk '%.60s'", p->path, key);
+		int len = dot ? (int)min_t(size_t, (size_t)(dot - key), 60) : 60;
+
+		snprintf(err, TARGET_ERROR_MAX, "%s has no disk '%.*s'", p->path, len, key);
+		for (i = 0; i < p->nr_disks; i++) {
+			size_t used = strlen(err);
+
+			snprintf(err + used, TARGET_ERROR_MAX - used, "%s%s",
+			         i ? ", " : "; it has ", p->disk[i].name);
+		}
 		return -EINVAL;
 	}
 	while (f < ARRAY_SIZE(disk_fields) && strcmp(disk_fields[f].name, dot + 1) != 0)

@@ -388,6 +388,23 @@ static const char *param_name(void *arg, size_t i)
 	return i < s->nr_params ? s->param[i].name : knob_name(arg, i - s->nr_params);
 }
 
+static const char *shape_name(void *arg, size_t i)
+{
+	(void)arg;
+	return machine_shape_fields[i].name;
+}
+
+/* No parameter, no knob, nothing of the machine's. */
+static void unknown_set(struct scenario *s, const char *name, char *err)
+{
+	if (strncmp(name, "machine.", 8) == 0)
+		field_unknown_text(err, "field of the machine", name + 8, shape_name, NULL,
+		                   SHAPE_FIELDS);
+	else
+		field_unknown_text(err, "parameter or knob", name, param_name, s,
+		                   s->nr_params + count_knobs(s));
+}
+
 /* What is left of --set must be knobs. */
 static void finish_sets(lua_State *L)
 {
@@ -404,8 +421,7 @@ static void finish_sets(lua_State *L)
 		case 0:
 			break;
 		case -ENOENT:
-			field_unknown_text(err, "parameter or knob", set->name, param_name, s,
-			                   s->nr_params + count_knobs(s));
+			unknown_set(s, set->name, err);
 			/* fallthrough */
 		default:
 			sandbox_error_line(L, -1, "--set %s=%s: %s", set->name, set->value, err);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <lauxlib.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -452,12 +453,30 @@ static u32 check_sync(lua_State *L, enum script_sync kind, const char *what)
 	return ((struct sync *)check_object(L, sync_names[kind], what))->index;
 }
 
+/* For the report of a deadlock. */
+__printf(2, 3) static void say_waits_for(lua_State *L, const char *fmt, ...)
+{
+	char *text = script_of(L)->task->waits_for;
+	va_list ap;
+	int n;
+
+	luaL_where(L, 1);
+	n = snprintf(text, TARGET_WAITS_MAX, "%.120s", lua_tostring(L, -1));
+	lua_pop(L, 1);
+	va_start(ap, fmt);
+	vsnprintf(text + n, TARGET_WAITS_MAX - (size_t)n, fmt, ap);
+	va_end(ap);
+}
+
 static int barrier_wait(lua_State *L)
 {
 	struct script *sc = begin_call(L);
 	u32 i = check_sync(L, SYNC_BARRIER, "wait");
 
+	say_waits_for(L, "%s waits for all %u tasks of barrier '%s'", sc->task->function,
+	              sc->program->barrier_size[i], sc->program->barrier[i]);
 	end_call(L, "wait", sc->ops->barrier(sc->task, i));
+	sc->task->waits_for[0] = '\0';
 	return 0;
 }
 
@@ -475,7 +494,9 @@ static int event_wait(lua_State *L)
 	struct script *sc = begin_call(L);
 	u32 i = check_sync(L, SYNC_EVENT, "wait");
 
+	say_waits_for(L, "%s waits for event '%s'", sc->task->function, sc->program->event[i]);
 	end_call(L, "wait", sc->ops->event_wait(sc->task, i));
+	sc->task->waits_for[0] = '\0';
 	return 0;
 }
 

@@ -23,6 +23,7 @@ struct hw_machine;
 
 #define TARGET_NAME_MAX 64
 #define TARGET_ERROR_MAX 512
+#define TARGET_WAITS_MAX 256
 #define TARGET_COUNTERS_MAX 512
 #define TARGET_ZONES_MAX 64
 #define TARGET_SYNC_MAX 64 /* barriers, events and counters of one scenario, each */
@@ -126,6 +127,9 @@ struct target_task {
 	u32 nr;     /* how many the group has */
 	s64 arg[4]; /* what spawn() was given */
 	u64 seed;   /* of this task's math.random */
+
+	/* While the body waits at a barrier or for an event, where and for which; else empty. */
+	char waits_for[TARGET_WAITS_MAX];
 };
 
 struct target_counter {

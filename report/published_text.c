@@ -72,8 +72,8 @@ static void print_heading(FILE *f, const struct experiment *e)
 	snprintf(name, sizeof(name), "%s: ", e->name);
 	print_wrapped(f, name, r->title, 96);
 	fprintf(f, "  published  %s\n", e->source);
-	fprintf(f, "  simulated  profile %s, %u CPUs, %s, kernel %s, ", run->machine, run->nr_cpus,
-	        ram ? ram : "?", run->kernel);
+	fprintf(f, "  simulated  profile %s, %u CPU%s, %s, kernel %s, ", run->machine, run->nr_cpus,
+	        run->nr_cpus == 1 ? "" : "s", ram ? ram : "?", run->kernel);
 	if (r->nr_seeds == 1)
 		fprintf(f, "seed %lu\n", r->seed[0]);
 	else

@@ -66,22 +66,50 @@ static struct span_row *collect_rows(const struct run_record *mean, u32 nr, u32 
 	return row;
 }
 
-/* Paths get long: their ends say what, and their first name says whose time it is. */
-static void path_cell(struct grid *grid, const char *path, size_t room)
+/*
+ * The first @heads names of @path, "...", and as many whole names of its end as fit into @room, but
+ * no fewer than two: "spin_wait" alone says nothing.
+ */
+static void shorten(char *out, size_t n, const char *path, u32 heads, size_t room)
 {
 	size_t len = strlen(path);
-	int first = (int)strcspn(path, "/");
-	const char *rest = path + len;
+	size_t head = strcspn(path, "/");
+	const char *rest;
 
-	if (len <= room) {
-		grid_cell(grid, "%s", path);
+	while (--heads && head < len)
+		head += 1 + strcspn(path + head + 1, "/");
+	rest = strrchr(path, '/');
+	while (rest && rest > path && *--rest != '/')
+		;
+	if (len <= room || !rest || rest <= path + head) {
+		snprintf(out, n, "%s", path);
 		return;
 	}
-	/* As many whole names from the end as fit. */
-	for (const char *p = path + len; p > path + first; p--)
-		if (*p == '/' && (size_t)(path + len - p) + (size_t)first + 4 <= room)
+	for (const char *p = rest; p > path + head; p--)
+		if (*p == '/' && (size_t)(path + len - p) + head + 4 <= room)
 			rest = p;
-	grid_cell(grid, "%.*s/...%s", first, path, rest);
+	snprintf(out, n, "%.*s/...%s", (int)head, path, rest);
+}
+
+/*
+ * Paths get long: their ends say what, and their first name says whose time it is. More of the
+ * beginning is shown, and @room exceeded, where two rows would look the same.
+ */
+static void path_cell(struct grid *grid, const struct span_row *row, u32 n, u32 this, size_t room)
+{
+	char mine[256];
+	char other[256];
+	bool alone = false;
+
+	for (u32 heads = 1; !alone && heads < 16; heads++) {
+		shorten(mine, sizeof(mine), row[this].path, heads, room);
+		alone = true;
+		for (u32 i = 0; alone && i < n; i++) {
+			shorten(other, sizeof(other), row[i].path, heads, room);
+			alone = i == this || strcmp(mine, other) != 0;
+		}
+	}
+	grid_cell(grid, "%s", mine);
 }
 
 /* One column: share, time, how often, how long each. */
@@ -93,7 +121,8 @@ static void print_one(FILE *f, const struct run_record *m, const struct span_row
 	char text[FORMAT_MAX];
 
 	record_cpu_time(m, &busy, &idle);
-	fprintf(f, "\n  where the time went: %u CPUs, %.1f%% busy, %s of CPU time\n", m->nr_cpus,
+	fprintf(f, "\n  where the time went: %u CPU%s, %.1f%% busy, %s of CPU time\n", m->nr_cpus,
+	        m->nr_cpus == 1 ? "" : "s",
 	        busy + idle ? 100.0 * (double)busy / (double)(busy + idle) : 0,
 	        format_ns(text, (double)busy));
 	grid_init(&grid, "rrrrl");
@@ -110,7 +139,7 @@ static void print_one(FILE *f, const struct run_record *m, const struct span_row
 		          row[i].count
 		                  ? format_ns(text, (double)row[i].ns[0] / (double)row[i].count)
 		                  : "");
-		path_cell(&grid, row[i].path, 58);
+		path_cell(&grid, row, n, i, 58);
 	}
 	grid_print(&grid, f, 4, 200, 5);
 	grid_free(&grid);
@@ -154,7 +183,7 @@ static void print_many(FILE *f, const struct text_group *g, const struct run_rec
 			else
 				grid_cell(&grid, "-      ");
 		}
-		path_cell(&grid, row[k].path, room);
+		path_cell(&grid, row, n, k, room);
 	}
 	grid_print(&grid, f, 4, 400, 0);
 	grid_free(&grid);

@@ -114,8 +114,8 @@ static void print_heading(FILE *f, const struct results *r, const struct result_
 
 	fprintf(f, "%s", c->target);
 	if (strcmp(c->target, "host") != 0)
-		fprintf(f, ": profile %s, %u CPUs, %s, kernel %s", run->machine, run->nr_cpus,
-		        ram ? ram : "?", run->kernel);
+		fprintf(f, ": profile %s, %u CPU%s, %s, kernel %s", run->machine, run->nr_cpus,
+		        run->nr_cpus == 1 ? "" : "s", ram ? ram : "?", run->kernel);
 	if (r->nr_seeds == 1)
 		fprintf(f, ", seed %lu", r->seed[0]);
 	else

@@ -60,6 +60,9 @@ expect 2 "has no variant" run smoke --variant lazi
 expect 2 "did you mean lazy?" run madv-free --variant lazi
 expect 2 "vm.swappiness" run smoke --set vm.swapiness=10
 expect 2 "unit" run smoke --set size=12
+expect 2 "did you mean 'cpus'?" run smoke --set machine.cpu=3
+expect 2 "no disk 'swp'; it has swap, zram" run smoke --set disk.swp.errors_ppm=3
+expect 2 "did you mean 'errors_ppm'?" run smoke --set disk.swap.error_ppm=3
 expect 2 "small" run smoke --machine smal
 expect 2 "4.0" run smoke --kernel 4.1
 expect 2 "did you mean madv-free?" reproduce madv-fre
@@ -74,6 +77,7 @@ expect 1 "cannot write /nonexistent/x" reproduce madv-free --json /nonexistent/x
 
 expect 0 "madvise.free_list" list knobs
 expect 0 "stay | inactive_anon | inactive_file" list knobs madvise.free_list
+expect 0 "0 to 10, in log2 pages" list knobs vm.page-cluster
 expect 0 "page_clear" list costs
 expect 0 "assumed" list costs minchan-2015
 expect 0 "minchan-2015" list machines
@@ -115,6 +119,38 @@ expect { "each.pgfault == 0" }
 END
 expect 1 "NOT MET" run "$dir/wrong.lua"
 
+cat >"$dir/barrier.lua" <<'END'
+scenario "barrier"
+machine { profile = "small", cpus = 1, ram = "64M", swap = 0 }
+local all = barrier "all" (3)
+group "g" { count = 2, run = function(t)
+	all:wait()
+end }
+END
+expect 1 "barrier.lua:5: g waits for all 3 tasks of barrier 'all'" run "$dir/barrier.lua"
+expect 1 "again: quire run" run "$dir/barrier.lua"
+
+cat >"$dir/event.lua" <<'END'
+scenario "event"
+machine { profile = "small", cpus = 1, ram = "64M", swap = 0 }
+local done = event "done"
+group "g" { count = 1, run = function(t) done:wait() end }
+END
+expect 1 "event.lua:4: g waits for event 'done'" run "$dir/event.lua"
+
+# What goes wrong on the simulated machine is an outcome.
+cat >"$dir/full.lua" <<'END'
+scenario "full"
+machine { profile = "small", cpus = 1, ram = "64M", swap = "64M" }
+group "g" { count = 2, run = function(t)
+	local m = t:mmap("40M")
+	m:fill()
+	m:touch()
+end }
+END
+expect 0 "the OOM killer killed 1 of 2 tasks" run "$dir/full.lua" --set machine.swap=8M --check
+expect 0 "requests failed" run "$dir/full.lua" --set disk.swap.errors_ppm=100000 --check
+
 cat >"$dir/long.lua" <<'END'
 scenario "long"
 machine { profile = "small", cpus = 1, ram = "64M", swap = 0 }
@@ -145,6 +181,9 @@ done
 expect 1 "/nonexistent/proc" run smoke --proc /nonexistent/proc
 "$quire" run smoke >/dev/full 2>"$dir/err"
 [ $? = 1 ] && grep -q 'cannot write the output' "$dir/err" || fail "full standard output"
+
+"$quire" --help 2>/dev/null >/dev/full
+[ $? = 1 ] || fail "--help on a full disk"
 
 children() {
 	cat "/proc/$1/task/$1/children" 2>/dev/null

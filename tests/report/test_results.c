@@ -191,6 +191,39 @@ TEST(spans_give_shares_of_busy_time)
 	results_free(&r);
 }
 
+/* Long paths lose their middle, but not what tells them apart. */
+TEST(shortened_spans_stay_different)
+{
+#define RECLAIM "alloc/direct_reclaim/shrink_inactive/try_to_unmap/spin_wait"
+	static const char *const path[] = {"user/fault/" RECLAIM, "user/fault/swap_in/" RECLAIM,
+	                                   "kswapd/fault/swap_in/" RECLAIM};
+	struct results r;
+	struct text_group g;
+	struct run_record *run;
+	char *text;
+
+	fixture_results(&r, 1);
+	r.nr_columns = 1;
+	run = &r.column[0].record[0];
+	for (u32 i = 0; i < 3; i++) {
+		free(run->span[i].path);
+		run->span[i].path = report_strdup(path[i]);
+	}
+	g = group_of(&r);
+	text = fixture_printed(text_spans(f, &g, 10));
+	assert_non_null(
+		strstr(text, "  user/fault/alloc/.../shrink_inactive/try_to_unmap/spin_wait\n"));
+	assert_non_null(strstr(text, "  user/fault/swap_in/.../try_to_unmap/spin_wait\n"));
+	assert_non_null(
+		strstr(text,
+	               "  kswapd/.../direct_reclaim/shrink_inactive/try_to_unmap/spin_wait\n") ||
+		strstr(text, "  kswapd/.../shrink_inactive/try_to_unmap/spin_wait\n"));
+	free(text);
+	r.nr_columns = 2;
+	results_free(&r);
+#undef RECLAIM
+}
+
 TEST(two_targets_stand_side_by_side_with_the_error_of_the_simulation)
 {
 	struct results r;
