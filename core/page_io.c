@@ -185,24 +185,35 @@ static void swap_submit(struct machine *m, struct page *page, bool write)
 	io->done = write ? end_swap_write : end_swap_read;
 	io->priv = m;
 	io->submitted_at = world_now();
-	if (plug) {
+	if (plug)
 		plug->io[plug->nr++] = io;
-	} else if (si->ram && write) {
-		zram_stream_get(si);
+	else
 		submit_io(io);
-		zram_stream_put(si);
-	} else {
-		submit_io(io);
-	}
 }
 
-/* Compressed RAM may have none left for this page. */
-static bool swap_make_room(struct machine *m, struct page *page)
+static void __swap_writepage(struct machine *m, struct page *page)
 {
-	swp_entry_t entry = page_swap_entry(m, page);
-	struct swap_info_struct *si = swap_info(m, entry);
+	count_vm_event(m, PSWPOUT);
+	count_vm_events(m, PGPGOUT, KB_PER_PAGE);
+	set_page_writeback(m, page);
+	unlock_page(m, page);
+	swap_submit(m, page, true);
+}
 
-	return !si->ram || zram_store(m, si, swp_offset(entry));
+/* The page stays locked while it waits for the compressor. There may be no room left for it. */
+static void zram_writepage(struct machine *m, struct swap_info_struct *si, struct page *page)
+{
+	zram_stream_get(si);
+	if (zram_store(m, si, swp_offset(page_swap_entry(m, page)))) {
+		__swap_writepage(m, page);
+	} else {
+		/* As end_swap_write() does with an error. */
+		page_set(page, PG_dirty);
+		page_clear(page, PG_reclaim);
+		m->nr_swap_errors[1] += 1;
+		unlock_page(m, page);
+	}
+	zram_stream_put(si);
 }
 
 /*
@@ -212,25 +223,19 @@ static bool swap_make_room(struct machine *m, struct page *page)
  */
 int swap_writepage(struct machine *m, struct page *page)
 {
+	struct swap_info_struct *si;
+
 	VM_BUG_ON(!page_test(page, PG_locked));
 	VM_BUG_ON(!page_test(page, PG_swapcache));
 	if (try_to_free_swap(m, page)) {
 		unlock_page(m, page);
 		return 0;
 	}
-	if (!swap_make_room(m, page)) {
-		/* As end_swap_write() does with an error. */
-		page_set(page, PG_dirty);
-		page_clear(page, PG_reclaim);
-		m->nr_swap_errors[1] += 1;
-		unlock_page(m, page);
-		return 0;
-	}
-	count_vm_event(m, PSWPOUT);
-	count_vm_events(m, PGPGOUT, KB_PER_PAGE);
-	set_page_writeback(m, page);
-	unlock_page(m, page);
-	swap_submit(m, page, true);
+	si = swap_info(m, page_swap_entry(m, page));
+	if (si->ram)
+		zram_writepage(m, si, page);
+	else
+		__swap_writepage(m, page);
 	return 0;
 }
 

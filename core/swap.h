@@ -42,12 +42,13 @@ struct swap_cluster_head {
 
 /* What a RAM disk stores: zram.c. Changed between order points. */
 struct zram {
-	u32 stored_bytes_per_page; /* (c) */
-	u64 bytes;                 /* of all stored pages */
-	unsigned long *stored;     /* [max] bits: slots that hold a page */
-	struct page_list frames;   /* what they occupy */
-	bool one_stream;           /* (c) */
-	struct mutex stream;       /* held by who compresses, if there is one */
+	u32 stored_bytes_per_page;  /* (c) */
+	u64 bytes;                  /* of all stored pages */
+	unsigned long *stored;      /* [max] bits: slots that hold a page */
+	struct page_list frames;    /* what they occupy */
+	struct spinlock class_lock; /* of the one size class that there is */
+	bool one_stream;            /* (c) */
+	struct mutex stream;        /* held by who compresses, if there is one */
 };
 
 struct swap_info_struct {

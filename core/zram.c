@@ -22,6 +22,7 @@ void zram_init(struct machine *m, struct swap_info_struct *si)
 	page_list_init(&si->zram.frames, m->mem_map);
 	si->zram.one_stream = m->knob.zram_streams == ZRAM_STREAMS_ONE;
 	mutex_init(m->world, &si->zram.stream, LOCK_ZSTRM);
+	spin_lock_init(m->world, &si->zram.class_lock, LOCK_ZS_CLASS);
 }
 
 /*
@@ -67,10 +68,24 @@ static void zram_shrink(struct machine *m, struct swap_info_struct *si)
 		zram_put_frame(m, si);
 }
 
+/*
+ * zsmalloc's work on one object, under the lock of its size class: the disk's table, the frame's
+ * struct page, and the object itself, which is linked into the list of free ones. An object that is
+ * freed has mostly not been touched since it was stored.
+ */
+static void zs_object(struct swap_info_struct *si, enum world_cost object)
+{
+	spin_lock(&si->zram.class_lock);
+	charge_n(COST_PAGE_LINE, 2);
+	charge(object);
+	spin_unlock(&si->zram.class_lock);
+}
+
 bool zram_store(struct machine *m, struct swap_info_struct *si, u64 offset)
 {
 	if (__test_and_set_bit(offset, si->zram.stored))
 		return true; /* written again, into the place it has */
+	zs_object(si, COST_PAGE_LINE);
 	si->zram.bytes += si->zram.stored_bytes_per_page;
 	/* Looked at again after each frame: other CPUs store and free meanwhile. */
 	while (si->zram.frames.nr * PAGE_SIZE < si->zram.bytes) {
@@ -83,10 +98,13 @@ bool zram_store(struct machine *m, struct swap_info_struct *si, u64 offset)
 	return true;
 }
 
+/* si->lock (from 6.12 on the cluster's) is held: notifying the disk is part of freeing the slot. */
 void zram_free(struct machine *m, struct swap_info_struct *si, u64 offset)
 {
-	if (!__test_and_clear_bit(offset, si->zram.stored))
+	if (!test_bit(offset, si->zram.stored))
 		return;
+	zs_object(si, COST_PAGE_LINE_COLD);
+	__clear_bit(offset, si->zram.stored);
 	si->zram.bytes -= si->zram.stored_bytes_per_page;
 	zram_shrink(m, si);
 }

@@ -88,6 +88,7 @@ enum ledger_span {
 	X(SWAP_INFO, "&si->lock")                                                                  \
 	X(SWAP_TREE, "&swapper_space->tree_lock")                                                  \
 	X(ZSTRM, "&zstrm->strm_lock")                                                              \
+	X(ZS_CLASS, "&class->lock")                                                                \
 	X(PAGE, "PG_locked")                                                                       \
 	X(QUEUE, "&q->queue_lock")                                                                 \
 	X(OOM, "oom_lock")                                                                         \

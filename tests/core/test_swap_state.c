@@ -66,6 +66,28 @@ static u64 streams_taken(const char *preset)
 	return taken;
 }
 
+TEST(zsmalloc_locks_for_each_page_stored_and_freed)
+{
+	const struct ledger_lock_stat *st;
+	struct page *page;
+
+	start(HW_DISK_RAM, "4.0");
+	page = rig_page();
+	page_set(page, PG_locked);
+	assert_true(add_to_swap(rig.m, page));
+	page_clear(page, PG_dirty);
+	assert_int_equal(swap_duplicate(rig.m, page_swap_entry(rig.m, page)), 0);
+	st = &rig.w->ledger.lock[LOCK_ZS_CLASS];
+	assert_int_equal(swap_writepage(rig.m, page), 0);
+	assert_int_equal(st->acquisitions, 1);
+	swap_free(rig.m, page_swap_entry(rig.m, page)); /* the cache still has the slot */
+	assert_int_equal(st->acquisitions, 1);
+	assert_true(trylock_page(rig.m, page));
+	assert_true(try_to_free_swap(rig.m, page));
+	assert_int_equal(st->acquisitions, 2);
+	rig_stop();
+}
+
 TEST(zram_compresses_one_page_at_a_time_to_4_6)
 {
 	assert_int_equal(streams_taken("4.0"), 1);
