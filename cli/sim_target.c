@@ -342,6 +342,8 @@ static void collect(struct sim_target *s, struct target_result *res)
 		u64 user;
 		u64 sys;
 
+		if (!st->task)
+			continue; /* a fork that failed */
 		res->nr_tasks += 1;
 		if (st->err && st->err != -EINTR) {
 			res->nr_failed += 1;

@@ -35,6 +35,12 @@ static int load_profile(struct script *sc, const char *name, bool is_path, char 
 	struct scenario *s = sc->s;
 	int result = profile_load(name, is_path, s->opt.machine_dirs, &s->profile, err);
 
+	if (result && s->opt.machine) {
+		char why[TARGET_ERROR_MAX - 100];
+
+		snprintf(why, sizeof(why), "%s", err);
+		snprintf(err, TARGET_ERROR_MAX, "--machine: %s", why);
+	}
 	if (result)
 		return result;
 	for (u32 i = 0; i < sc->nr_sets; i++) {

@@ -274,8 +274,13 @@ static void lock_rows(struct grid *grid, struct run_record *m, u32 nr_rows)
 		grid_cell(grid, "%.2f", (double)l->wait_ns_max / 1e3);
 		grid_cell(grid, "%.2f", (double)l->wait_ns / 1e3);
 		grid_cell(grid, "%lu", l->acquisitions);
-		grid_cell(grid, "%.2f", (double)l->hold_ns_max / 1e3);
-		grid_cell(grid, "%.2f", (double)l->hold_ns / 1e3);
+		if (l->hold_ns_max) {
+			grid_cell(grid, "%.2f", (double)l->hold_ns_max / 1e3);
+			grid_cell(grid, "%.2f", (double)l->hold_ns / 1e3);
+		} else { /* of page locks it is not recorded */
+			grid_cell(grid, "-");
+			grid_cell(grid, "-");
+		}
 	}
 }
 

@@ -63,7 +63,7 @@ expect 2 "unit" run smoke --set size=12
 expect 2 "did you mean 'cpus'?" run smoke --set machine.cpu=3
 expect 2 "no disk 'swp'; it has swap, zram" run smoke --set disk.swp.errors_ppm=3
 expect 2 "did you mean 'errors_ppm'?" run smoke --set disk.swap.error_ppm=3
-expect 2 "small" run smoke --machine smal
+expect 2 "--machine: unknown machine profile 'smal'; did you mean 'small'?" run smoke --machine smal
 expect 2 "4.0" run smoke --kernel 4.1
 expect 2 "did you mean madv-free?" reproduce madv-fre
 expect 2 "did you mean knobs?" list knob
@@ -149,6 +149,7 @@ group "g" { count = 2, run = function(t)
 end }
 END
 expect 0 "the OOM killer killed 1 of 2 tasks" run "$dir/full.lua" --set machine.swap=8M --check
+grep -qE "PG_locked.* -  *-$" "$dir/out" || fail "page locks have a hold time that nobody took"
 expect 0 "requests failed" run "$dir/full.lua" --set disk.swap.errors_ppm=100000 --check
 
 cat >"$dir/long.lua" <<'END'
