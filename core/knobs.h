@@ -118,7 +118,7 @@
 	ENUM(swap_slots, "swap.slots", KNOB_SWAP_SLOTS, SWAP_SLOTS_3_12, SWAP_SLOTS_6_12,          \
 	     "kernel version", "how slots are found: scan and per-CPU clusters, or cluster lists") \
 	ENUM(swap_sync, "swap.synchronous", KNOB_OFF_ON, KNOB_OFF, KNOB_ON, "0bcac06f27d7 (4.15)", \
-	     "RAM disks: what only one pte needs is read past the swap cache")       \
+	     "RAM disks: what only one pte needs is read past the swap cache")                     \
 	ENUM(zram_streams, "zram.streams", KNOB_ZRAM_STREAMS, ZRAM_STREAMS_ONE,                    \
 	     ZRAM_STREAMS_PER_CPU, "da9556a2367c (4.7)",                                           \
 	     "compressions at a time: one, by max_comp_streams' default, or one per CPU")          \

@@ -29,7 +29,7 @@ struct pglist_data;
 	X(NR_ZONE_ACTIVE_FILE, "nr_zone_active_file", ZONE)                                        \
 	X(NR_ZONE_UNEVICTABLE, "nr_zone_unevictable", ZONE)                                        \
 	X(NR_ZONE_WRITE_PENDING, "nr_zone_write_pending", ZONE)                                    \
-	X(NR_ZSPAGES, "nr_zspages", ZONE) \
+	X(NR_ZSPAGES, "nr_zspages", ZONE)                                                          \
 	X(NR_ANON_MAPPED, "nr_anon_pages", NODE)                                                   \
 	X(NR_FILE_PAGES, "nr_file_pages", NODE)                                                    \
 	X(NR_WRITEBACK, "nr_writeback", NODE)                                                      \

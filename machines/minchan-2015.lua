@@ -1,4 +1,4 @@
--- The machine of Minchan Kim's mail of 24 February 2015 (seeds/000): "my 3G machine + 12 CPU +
+-- The machine of Minchan Kim's mail of 24 February 2015 (linux-mm): "my 3G machine + 12 CPU +
 -- 8G swap". Nothing else about it is known. Everything below that the mail does not say is an
 -- assumption, made before the first comparison with the mail's figures.
 

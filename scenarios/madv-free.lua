@@ -65,7 +65,7 @@ group "hog" {
 }
 
 published {
-	source = "seeds/000 (Message-Id 1424765897-27377-1-git-send-email-minchan@kernel.org)",
+	source = "linux-mm, Message-Id 1424765897-27377-1-git-send-email-minchan@kernel.org",
 	note = "one run each, as /usr/bin/time printed it; the swap device is not known",
 	baseline = "dontneed",
 	dontneed = { user = 6.78, sys = 234.09, elapsed = 48.89 },
