@@ -21,16 +21,6 @@ static inline bool lists_follow_blocks(const struct machine *m)
 	return m->knob.fallback == FALLBACK_6_18;
 }
 
-/* Two operations at one store to the clock: the hot path charges a dozen per page. */
-static inline void charge2(enum world_cost a, enum world_cost b)
-{
-	struct world_cpu *c = world_self;
-
-	c->clock += c->cost[a] + c->cost[b];
-	c->cost_count[a] += 1;
-	c->cost_count[b] += 1;
-}
-
 /* What an order-0 allocation from a per-CPU list charges, lines and counters apart. */
 static __always_inline void charge_alloc_fast(void)
 {

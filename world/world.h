@@ -362,9 +362,28 @@ static inline void charge_n(enum world_cost op, u64 n)
 	c->cost_count[op] += n;
 }
 
+static inline void __charge(struct world_cpu *c, enum world_cost op)
+{
+	c->clock += c->cost[op];
+	c->cost_count[op] += 1;
+}
+
+/* Two operations at one store to the clock: the hot path charges dozens per page. */
+static inline void __charge2(struct world_cpu *c, enum world_cost a, enum world_cost b)
+{
+	c->clock += c->cost[a] + c->cost[b];
+	c->cost_count[a] += 1;
+	c->cost_count[b] += 1;
+}
+
 static inline void charge(enum world_cost op)
 {
-	charge_n(op, 1);
+	__charge(world_self, op);
+}
+
+static inline void charge2(enum world_cost a, enum world_cost b)
+{
+	__charge2(world_self, a, b);
 }
 
 /* Charges @ns that no named operation describes (a computed transfer time). */
@@ -426,19 +445,30 @@ static inline void world_line_read(struct world_line *l)
 	l->shared = 1;
 }
 
-static inline void world_line_write(struct world_line *l)
+/* Writes @l; what that costs is returned, and for the caller to charge. */
+static inline enum world_cost __world_line_write(const struct world_cpu *c, struct world_line *l)
 {
-	struct world_cpu *c = world_self;
+	enum world_cost cost = COST_LINE_OWN;
 
 	if (l->writer == c->id + 1) {
 		/* Others have copies: they must be told. Where they are is not kept. */
-		charge(l->shared ? COST_LINE_SOCKET : COST_LINE_OWN);
+		if (l->shared)
+			cost = COST_LINE_SOCKET;
 	} else {
-		charge(l->writer ? world_distance(c, l->writer - 1u) : COST_LINE_OWN);
+		if (l->writer)
+			cost = world_distance(c, l->writer - 1u);
 		l->writer = c->id + 1;
 	}
 	l->version += 1;
 	l->shared = 0;
+	return cost;
+}
+
+static inline void world_line_write(struct world_line *l)
+{
+	struct world_cpu *c = world_self;
+
+	__charge(c, __world_line_write(c, l));
 }
 
 /* ---- atomics ------------------------------------------------------------------------------- */
@@ -535,8 +565,7 @@ static inline void __spin_taken(struct world_cpu *c, struct spinlock *l)
 	__spin_check_use(c, l);
 	c->nr_spin += 1;
 	l->owner = c->id + 1u;
-	world_line_write(&l->line);
-	charge(COST_SPIN);
+	__charge2(c, __world_line_write(c, &l->line), COST_SPIN);
 	l->taken_at = c->clock;
 	c->ledger->lock[l->class].acquisitions += 1;
 }
@@ -576,7 +605,7 @@ static inline void spin_unlock(struct spinlock *l)
 
 	VM_BUG_ON(l->owner != c->id + 1u);
 	c->nr_spin -= 1;
-	charge(COST_SPIN);
+	__charge(c, COST_SPIN);
 	held = c->clock - l->taken_at;
 	st->hold_ns += held;
 	if (held > st->hold_ns_max)
@@ -628,14 +657,13 @@ static inline bool rwsem_is_free(const struct rw_semaphore *s, const struct worl
 	return !write || (!s->nr_readers && s->read_free_at <= c->clock);
 }
 
-static inline void __rwsem_taken(struct world_cpu *c, struct rw_semaphore *s, bool write)
+static __always_inline void __rwsem_taken(struct world_cpu *c, struct rw_semaphore *s, bool write)
 {
 	if (write)
 		s->writer = c->task;
 	else
 		s->nr_readers += 1;
-	world_line_write(&s->line);
-	charge(COST_RWSEM);
+	__charge2(c, __world_line_write(c, &s->line), COST_RWSEM);
 	if (write || s->nr_readers == 1)
 		s->taken_at = c->clock;
 	c->ledger->lock[s->class].acquisitions += 1;
@@ -702,8 +730,7 @@ static inline void up_read(struct rw_semaphore *s)
 	struct world_cpu *c = world_self;
 
 	VM_BUG_ON(s->nr_readers <= 0);
-	world_line_write(&s->line);
-	charge(COST_RWSEM);
+	__charge2(c, __world_line_write(c, &s->line), COST_RWSEM);
 	/* The last reader to come here is not always the last in time. */
 	if (s->read_free_at < c->clock)
 		s->read_free_at = c->clock;
@@ -718,7 +745,7 @@ static inline void up_write(struct rw_semaphore *s)
 	struct world_cpu *c = world_self;
 
 	VM_BUG_ON(s->writer != c->task);
-	charge(COST_RWSEM);
+	__charge(c, COST_RWSEM);
 	__rwsem_held(c, s);
 	s->writer = NULL;
 	s->free_at = c->clock;
