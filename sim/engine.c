@@ -72,7 +72,7 @@ void sim_order(struct world_cpu *c)
 	}
 	if (unlikely(c->clock >= sim->stop_at))
 		sim_end(sim, sim->stop ? 0 : -ETIME);
-	sim_set_limit(s);
+	sim_set_limit_of_first(s);
 }
 
 /* ---- parking -------------------------------------------------------------------------------- */
@@ -121,7 +121,12 @@ void sim_rekey(struct sim_cpu *s)
 		fiber_init(&s->fiber, s->idle.stack, sim_idle_main);
 	}
 	sim_queue(sim, s, key);
-	sim_refresh(sim);
+	/*
+	 * The CPU that runs may not run further than to the new key. That it may now run further than
+	 * it thinks it finds out at an order point that has nothing to do.
+	 */
+	if (sim_runs_here(sim) && key != KEYHEAP_EMPTY)
+		world_self->limit = min(world_self->limit, sim_limit_of(sim_self()->rank, key));
 }
 
 void sim_park(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why)

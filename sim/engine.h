@@ -13,7 +13,8 @@
  * changes that time (an interrupt posted or cancelled, a lock granted) calls sim_rekey().
  *
  * A CPU's `limit` caches how far it may run on: to the next CPU's key, its own next interrupt, or
- * the end of the run. Whatever makes one of these earlier calls sim_set_limit().
+ * the end of the run. Whatever makes one of these earlier lowers it. It may be lower than it need be:
+ * then an order point finds nothing to do.
  *
  *   engine.c   order, switching CPUs, parking, starting and ending a run
  *   irq.c      pending interrupts, timers, ticks, IPIs
@@ -238,29 +239,29 @@ static inline struct sim_cpu *sim_cpu(const struct sim *sim, u32 id)
 
 void sim_order(struct world_cpu *c);
 
+/* Until when may CPU @rank run on, if the CPU of @key is the next one? */
+static __always_inline u64 sim_limit_of(u32 rank, u64 key)
+{
+	return heap_key_value(key) + (rank < heap_key_id(key));
+}
+
 /*
- * How far may @s, the CPU that runs, run on? Its key in the queue is its clock at the last order
- * point. The CPU that comes next is fetched into the host's cache.
+ * How far may @s, the first in the queue, run on? Its key is its clock at the last order point. The
+ * CPU that comes next is fetched into the host's cache.
  */
-static inline void sim_set_limit(struct sim_cpu *s)
+static __always_inline void sim_set_limit_of_first(struct sim_cpu *s)
 {
 	struct sim *sim = s->sim;
-	u64 next;
-	u64 limit;
+	u64 next = heap_runner_up(&sim->heap);
+	u64 limit = SIM_NEVER;
 
-	if (unlikely(heap_key_id(heap_top(&sim->heap)) != s->rank)) {
-		s->cpu.limit = 0;
-		return;
-	}
-	next = heap_runner_up(&sim->heap);
-	limit = heap_key_value(next);
 	if (likely(next != KEYHEAP_EMPTY)) {
 		const struct sim_cpu *n = sim_ranked(sim, heap_key_id(next));
 
 		__builtin_prefetch(n->fiber.sp);
 		__builtin_prefetch((char *)n->fiber.sp + 64);
 		__builtin_prefetch(&n->cpu);
-		limit += s->rank < heap_key_id(next);
+		limit = sim_limit_of(s->rank, next);
 	}
 	if (s->next_irq < limit)
 		limit = s->next_irq;
@@ -269,10 +270,24 @@ static inline void sim_set_limit(struct sim_cpu *s)
 	s->cpu.limit = limit;
 }
 
+/* How far may @s, the CPU that runs, run on? */
+static inline void sim_set_limit(struct sim_cpu *s)
+{
+	if (likely(heap_key_id(heap_top(&s->sim->heap)) == s->rank))
+		sim_set_limit_of_first(s);
+	else
+		s->cpu.limit = 0;
+}
+
+static inline bool sim_runs_here(const struct sim *sim)
+{
+	return sim->running && world_self->w == &sim->w;
+}
+
 /* The queue has changed: the CPU that runs looks again. */
 static inline void sim_refresh(struct sim *sim)
 {
-	if (sim->running && world_self->w == &sim->w)
+	if (sim_runs_here(sim))
 		sim_set_limit(sim_self());
 }
 
