@@ -322,8 +322,10 @@ static __always_inline void sim_access_charge(const struct sim_access *a, u64 nr
 /* The trap's time belongs to the fault's span, which the upcall enters. */
 static void sim_charge_trap(struct world_cpu *c)
 {
-	u16 node = ledger_child(c->ledger, c->span, SPAN_FAULT);
+	u16 node = c->ledger->node[c->span].child[SPAN_FAULT];
 
+	if (unlikely(!node))
+		node = ledger_child(c->ledger, c->span, SPAN_FAULT);
 	charge(COST_FAULT_TRAP);
 	c->ledger->node[node].ns += c->cost[COST_FAULT_TRAP];
 	c->span_start += c->cost[COST_FAULT_TRAP];
@@ -408,13 +410,23 @@ static u64 sim_touch_huge(struct sim_access *a, pte_t *entry, u64 page, u64 end)
 	return nr;
 }
 
+/* Has the task run ahead as far as it may, or is an interrupt due? */
+static __always_inline bool sim_access_must_order(const struct sim_access *a, u64 nr_ahead)
+{
+	struct sim_cpu *s = sim_self();
+
+	return nr_ahead >= a->nr_max || s->next_irq <= s->cpu.clock;
+}
+
 static int sim_access_in_order(struct sim_access *a, u64 page, u64 end)
 {
+	u64 nr_ahead = 0; /* pages since the last order point; a fault has some of its own */
+
 	while (page < end) {
 		pte_t *huge;
 		pte_t *leaf = sim_find_leaf(a, page, &huge);
 		u64 index = page % PTRS_PER_TABLE;
-		u64 nr = min3(end - page, PTRS_PER_TABLE - index, (u64)a->nr_max);
+		u64 nr = min3(end - page, PTRS_PER_TABLE - index, a->nr_max - nr_ahead);
 		u64 done = 0;
 
 		if (leaf) {
@@ -428,14 +440,21 @@ static int sim_access_in_order(struct sim_access *a, u64 page, u64 end)
 				sim_tag_access(a->sim, a->as, (page + i) << PAGE_SHIFT,
 				               huge ? *huge : leaf[index + i], a->kind);
 		page += done;
-		if (sim_user_order()) {
-			if (unlikely(a->task->signal))
-				return -EINTR;
-		} else if (done < nr) {
+		nr_ahead += done;
+		if (sim_access_must_order(a, nr_ahead) || page % PTRS_PER_TABLE == 0) {
+			nr_ahead = 0;
+			if (sim_user_order()) {
+				if (unlikely(a->task->signal))
+					return -EINTR;
+				continue;
+			}
+		}
+		if (done < nr) {
 			int err = sim_fault(a, page << PAGE_SHIFT);
 
 			if (err)
 				return err;
+			nr_ahead = 0;
 		}
 	}
 	return 0;
@@ -557,7 +576,7 @@ static int sim_access_at_random(struct sim_access *a, u64 first, u64 nr, u64 see
 	struct sim_regions regions = {.gen = ~a->as->table_gen};
 	u64 page[SIM_BATCH];
 	pte_t *entry[SIM_BATCH];
-	u64 since_order = 0;
+	u64 nr_ahead = 0; /* as above */
 	u64 i = 0;
 
 	sim_permutation_init(&perm, nr, seed);
@@ -576,10 +595,10 @@ static int sim_access_at_random(struct sim_access *a, u64 first, u64 nr, u64 see
 
 			sim_access_charge(a, ran, ran);
 			done += ran;
-			since_order += ran;
-			if (done < n || since_order >= a->nr_max) {
+			nr_ahead += ran;
+			if (sim_access_must_order(a, nr_ahead)) {
 				ordered = sim_user_order();
-				since_order = 0;
+				nr_ahead = 0;
 			}
 			if (ordered && unlikely(a->task->signal))
 				return -EINTR;
@@ -589,6 +608,7 @@ static int sim_access_at_random(struct sim_access *a, u64 first, u64 nr, u64 see
 				if (err)
 					return err;
 				ordered = true;
+				nr_ahead = 0;
 			}
 			/* Tables may have come or gone. */
 			for (u64 k = done; ordered && k < n; k++)
