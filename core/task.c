@@ -140,6 +140,9 @@ int do_wait(struct task *child)
 
 	world_syscall_enter();
 	wait_event(&child->exit_wait, READ_ONCE(child->exited));
+	/* On its way off another CPU, whose stack it still needs (Linux: on_cpu). */
+	while (READ_ONCE(child->w.state) != WORLD_TASK_DEAD)
+		charge(COST_LINE_SOCKET);
 	task_times(child, &utime, &stime);
 	t->cutime_ns += utime;
 	t->cstime_ns += stime;
