@@ -136,6 +136,7 @@ static void balance_pgdat_3_12(struct machine *m, struct pglist_data *pgdat, int
 		.may_unmap = true,
 		.may_swap = true,
 	};
+	unsigned long nr_reclaimed = 0;
 	int end_zone = 0;
 
 	count_vm_event(m, PAGEOUTRUN);
@@ -154,7 +155,11 @@ static void balance_pgdat_3_12(struct machine *m, struct pglist_data *pgdat, int
 			sc.order = 0;
 		if (!enough || !sc.nr_reclaimed)
 			sc.priority -= 1;
+		nr_reclaimed += sc.nr_reclaimed;
 	} while (sc.priority >= 1 && !pgdat_balanced_3_12(m, pgdat, sc.order, *zoneidx));
+	/* Lists of the node know no hopeless zones: who waits for this task looks at its failures. */
+	if (m->knob.lru_per == LRU_PER_NODE && sc.priority < 1)
+		WRITE_ONCE(pgdat->kswapd_failures, nr_reclaimed ? 0 : pgdat->kswapd_failures + 1);
 	*order = (int)sc.order;
 	*zoneidx = max(end_zone, 0);
 }
