@@ -14,6 +14,7 @@
  *   QUIRE_CASES=2000 SEED=7 make test T=random_ops      2,000 cases of another series
  *   QUIRE_CASE=0x2a make test T=random_ops              one case
  *   QUIRE_CASE=0x2a QUIRE_CASES=100 QUIRE_VERBOSE=1 ... that and the 99 seeds after it, described
+ *   QUIRE_KNOBS="lru.per=node swap.slots=3.12" ...      these values in every case
  */
 #include "tests/test.h"
 
@@ -25,6 +26,7 @@
 #include "tests/machine/workers.h"
 
 #define STREAM_CASE 1
+#define STREAM_KNOB 3 /* 2: workers.h */
 #define CASES_DEFAULT 60
 #define CASE_CPU_SECONDS 60       /* of the host: nothing runs that long unless it runs for ever */
 #define CASE_MAX_NS 3000000000000 /* a disk that fails and seeks is slow */
@@ -34,6 +36,7 @@
 struct random_case {
 	u64 seed;
 	const char *preset;
+	const char *forced; /* knobs that the seed does not decide */
 	struct knobs knobs;
 	struct hw_machine *hw;
 	struct sim_options opt;
@@ -122,21 +125,35 @@ static void set_knob(struct knobs *k, const char *name, const char *value)
 		panic("%s", err);
 }
 
-/* Values that change how the machine works, some of them other than the preset's. */
-static void random_knobs(struct knobs *k, struct rand_stream *r)
+/* A knob's own numbers, so that another knob in the table does not change the cases there are. */
+static void knob_stream(struct rand_stream *r, u64 seed, const char *name)
 {
+	u64 object = 0;
+
+	while (*name)
+		object = rand_mix(object ^ (unsigned char)*name++) + RAND_GAMMA;
+	rand_init(r, seed, STREAM_KNOB, object);
+}
+
+/* Values that change how the machine works, some of them other than the preset's. */
+static void random_knobs(struct knobs *k, u64 seed)
+{
+	struct rand_stream r;
+
 	for (u32 i = 0; i < knob_count(); i++) {
 		const struct knob_info *info = knob_at(i);
 
-		if (info->nr_values && chance(r, 25))
-			set_knob(k, info->name, info->value[rand_below(r, info->nr_values)]);
+		knob_stream(&r, seed, info->name);
+		if (info->nr_values && chance(&r, 25))
+			set_knob(k, info->name, info->value[rand_below(&r, info->nr_values)]);
 	}
 	for (u32 i = 0; i < ARRAY_SIZE(number_knobs); i++) {
 		u64 range = number_knobs[i].max - number_knobs[i].min + 1;
 		char value[24];
 
-		snprintf(value, sizeof(value), "%lu", number_knobs[i].min + rand_below(r, range));
-		if (chance(r, 20))
+		knob_stream(&r, seed, number_knobs[i].name);
+		snprintf(value, sizeof(value), "%lu", number_knobs[i].min + rand_below(&r, range));
+		if (chance(&r, 20))
 			set_knob(k, number_knobs[i].name, value);
 	}
 }
@@ -149,16 +166,36 @@ static void random_failures(struct random_case *c, struct rand_stream *r)
 	}
 }
 
-static void case_init(struct random_case *c, u64 seed)
+/* "name=value name=value": these, whatever the seed says. NULL: none. */
+static void force_knobs(struct knobs *k, const char *list)
+{
+	char text[512];
+	char *next = text;
+	char *word;
+
+	snprintf(text, sizeof(text), "%s", list ? list : "");
+	while ((word = strsep(&next, " "))) {
+		char *value = strchr(word, '=');
+
+		if (!value)
+			continue;
+		*value = '\0';
+		set_knob(k, word, value + 1);
+	}
+}
+
+static void case_init(struct random_case *c, u64 seed, const char *forced)
 {
 	struct rand_stream r;
 
 	rand_init(&r, seed, STREAM_CASE, 0);
-	*c = (struct random_case){.seed = seed, .preset = knob_preset_name(rand_below(&r, 2))};
+	*c = (struct random_case){
+		.seed = seed, .preset = knob_preset_name(rand_below(&r, 2)), .forced = forced};
 	c->hw = random_machine(&r);
 	BUG_ON(knobs_preset(&c->knobs, c->preset));
 	if (chance(&r, 50))
-		random_knobs(&c->knobs, &r);
+		random_knobs(&c->knobs, seed);
+	force_knobs(&c->knobs, forced);
 	c->opt = (struct sim_options){
 		.seed = seed,
 		.check = true,
@@ -309,13 +346,13 @@ static struct outcome run_case(struct random_case *c)
 	return o;
 }
 
-static struct outcome run_seed(u64 seed)
+static struct outcome run_seed(u64 seed, const char *forced)
 {
 	static const struct itimerval limit = {.it_value.tv_sec = CASE_CPU_SECONDS};
 	struct random_case c;
 	struct outcome o;
 
-	case_init(&c, seed);
+	case_init(&c, seed, forced);
 	running = &c;
 	if (getenv("QUIRE_VERBOSE"))
 		case_describe(&c, stdout);
@@ -328,10 +365,10 @@ static struct outcome run_seed(u64 seed)
 	return o;
 }
 
-static void run_seed_twice(u64 seed)
+static void run_seed_twice(u64 seed, const char *forced)
 {
-	struct outcome a = run_seed(seed);
-	struct outcome b = run_seed(seed);
+	struct outcome a = run_seed(seed, forced);
+	struct outcome b = run_seed(seed, forced);
 
 	if (a.elapsed_ns != b.elapsed_ns || a.digest != b.digest || a.nr_killed != b.nr_killed ||
 	    a.nr_workers != b.nr_workers)
@@ -350,7 +387,9 @@ static void on_signal(int sig)
 		fprintf(stderr, "the case has run for %d s of CPU time\n", CASE_CPU_SECONDS);
 	if (running) {
 		case_describe(running, stderr);
-		fprintf(stderr, "again: QUIRE_CASE=0x%lx make test T=random_ops\n", running->seed);
+		fprintf(stderr, "again: QUIRE_CASE=0x%lx%s%s%s make test T=random_ops\n",
+		        running->seed, running->forced ? " QUIRE_KNOBS='" : "",
+		        running->forced ? running->forced : "", running->forced ? "'" : "");
 	} else {
 		test_print_again();
 	}
@@ -369,6 +408,7 @@ static void prepare(void)
 
 TEST(random_operations_keep_every_invariant)
 {
+	const char *forced = getenv("QUIRE_KNOBS");
 	const char *first = getenv("QUIRE_CASE");
 	const char *nr = getenv("QUIRE_CASES");
 	u64 cases = nr ? strtoull(nr, NULL, 0) : first ? 1 : CASES_DEFAULT;
@@ -378,25 +418,31 @@ TEST(random_operations_keep_every_invariant)
 		u64 seed = first ? strtoull(first, NULL, 0) + i : rand_hash(test_seed(), 0, i, 0);
 
 		if (i % TWICE_EVERY)
-			run_seed(seed);
+			run_seed(seed, forced);
 		else
-			run_seed_twice(seed);
+			run_seed_twice(seed, forced);
 	}
 }
 
 /* Seeds that have failed. Whoever changes what a seed means makes ordinary cases of them. */
 TEST(cases_that_once_failed_pass)
 {
-	static const u64 seed[] = {
-		0x68,  /* a 4.0 victim in today's slow path reclaimed for ever */
-		0x7f,  /* a thread that had not run yet lost what it was to expect */
-		0x27a, /* kswapd found nothing to scan on a node's lists, and kept its CPU */
-		0x2e4, /* as 0x7f, with brk */
+	static const struct {
+		u64 seed;
+		const char *knobs;
+	} known[] = {
+		/* do_wait() freed a child that was on its way off another CPU. */
+		{0x3d2, NULL},
+		/* kswapd scanned a node's file list, which was empty, and was never done. */
+		{0x6d, "reclaim.kswapd=3.12 lru.per=node reclaim.scan_balance=recent"},
+		/* kswapd of 3.12 did not give up a node's lists, and throttled tasks waited on. */
+		{0x6d, "reclaim.kswapd=3.12 lru.per=node reclaim.scan_balance=cost "
+	               "madvise.free_list=inactive_file"},
 	};
 
 	prepare();
-	for (u32 i = 0; i < ARRAY_SIZE(seed) && !getenv("QUIRE_CASE"); i++)
-		run_seed(seed[i]);
+	for (u32 i = 0; i < ARRAY_SIZE(known) && !getenv("QUIRE_CASE"); i++)
+		run_seed(known[i].seed, known[i].knobs);
 }
 
 TEST_MAIN("random_ops")
