@@ -158,7 +158,6 @@ struct machine {
 	struct wait_queue_head
 		*page_wait; /* [PAGE_WAIT_TABLE] hashed by pfn: PG_locked, PG_writeback */
 	struct wait_queue_head congestion_wait[2]; /* read, write */
-	u32 nr_congested[2];
 	struct mutex oom_lock;
 	u32 oom_victims;
 	struct wait_queue_head oom_reaper_wait;

@@ -8,7 +8,7 @@
  *
  * A task has its own present span; the world saves and restores it when tasks switch. Interrupts
  * and idleness have roots of their own. Per CPU, the sum over all spans equals its clock, exactly
- * (ledger_close() books what is still open).
+ * (the world books what is still open when a run ends).
  *
  * One ledger per world. Only the CPU that runs touches it: a world in which CPUs run in parallel
  * gives each its own and adds them up.
@@ -106,7 +106,6 @@ enum ledger_lock {
 #define LEDGER_HISTS(X)                                                                            \
 	X(FAULT, "fault")                                                                          \
 	X(MAJOR_FAULT, "major_fault")                                                              \
-	X(ALLOC, "alloc")                                                                          \
 	X(ALLOC_SLOW, "alloc_slow")                                                                \
 	X(MADVISE, "madvise")                                                                      \
 	X(DIRECT_RECLAIM, "direct_reclaim")                                                        \
