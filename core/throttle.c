@@ -196,7 +196,8 @@ bool allow_direct_reclaim(struct machine *m, struct pglist_data *pgdat)
 	unsigned long reserve = 0;
 	unsigned long free = 0;
 
-	if (per_node && READ_ONCE(pgdat->kswapd_failures) >= MAX_RECLAIM_RETRIES)
+	/* Of 4.8 on; what 3.12's kswapd gives up are zones. */
+	if (READ_ONCE(pgdat->kswapd_failures) >= MAX_RECLAIM_RETRIES)
 		return true;
 	for (int i = 0; i <= ZONE_NORMAL; i++) {
 		struct zone *z = &pgdat->zone[i];
