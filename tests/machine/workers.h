@@ -172,15 +172,17 @@ static bool pick(struct worker *w, u32 *i, u64 *va, u64 *len)
 
 static int op_access(struct worker *w)
 {
-	static const enum world_access kind[] = {WORLD_READ, WORLD_WRITE, WORLD_FILL, WORLD_SCAN};
-	u64 va, len;
+	static const enum world_access kinds[] = {WORLD_READ, WORLD_WRITE, WORLD_FILL, WORLD_SCAN};
+	enum world_access kind;
+	u64 va, len, seed;
 	u32 i;
 	int rc;
 
 	if (!pick(w, &i, &va, &len))
 		return 0;
-	rc = mm_access(w->plan->m, va, len, kind[rand_below(&w->r, 4)],
-	               rand_below(&w->r, 2) ? rand_u64(&w->r) | 1 : 0);
+	kind = kinds[rand_below(&w->r, 4)];
+	seed = rand_below(&w->r, 2) ? rand_u64(&w->r) | 1 : 0;
+	rc = mm_access(w->plan->m, va, len, kind, seed);
 	return expected(w, rc, -EFAULT); /* parts may be protected or unmapped */
 }
 
