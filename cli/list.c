@@ -81,11 +81,12 @@ static int list_machines(const char *only)
 
 /* ---- knobs ------------------------------------------------------------------------------------ */
 
-static void print_knob(const struct knob_info *k)
+/* The value of the oldest preset, then each preset that has another than the one before it. */
+static void print_presets(const struct knob_info *k)
 {
+	char before[64] = "";
 	const char *preset;
 
-	printf("%-34s", k->name);
 	for (u32 i = 0; (preset = knob_preset_name(i)); i++) {
 		struct knobs values;
 		char value[64];
@@ -93,8 +94,18 @@ static void print_knob(const struct knob_info *k)
 		if (knobs_preset(&values, preset))
 			continue;
 		knob_get(&values, k, value, sizeof(value));
-		printf(" %s: %-*s", preset, knob_preset_name(i + 1) ? 15 : 0, value);
+		if (!i)
+			printf("  %s", value);
+		else if (strcmp(value, before) != 0)
+			printf("   from %s: %s", preset, value);
+		memcpy(before, value, sizeof(before));
 	}
+}
+
+static void print_knob(const struct knob_info *k)
+{
+	printf("%-34s", k->name);
+	print_presets(k);
 	printf("\n    ");
 	for (u32 i = 0; i < k->nr_values; i++)
 		printf("%s%s", i ? " | " : "", k->value[i]);

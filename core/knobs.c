@@ -1,8 +1,8 @@
 /*
- * Knobs: the table of core/knobs.h as data, presets, and values read and written as text.
+ * Knobs: the table of core/knobs.h as data, and values read and written as text.
  *
- * A preset is a column of the table. Whoever sets a knob by name gets either what was asked for or a
- * sentence that says what was expected.
+ * Whoever sets a knob by name gets either what was asked for or a sentence that says what was
+ * expected. Presets are in core/presets.c.
  */
 #include "core/knobs.h"
 
@@ -12,9 +12,6 @@
 #include <string.h>
 
 #include "lib/strdist.h"
-
-/* The columns of the table, in order. */
-static const char *const preset_names[] = {"4.0", "6.18"};
 
 /* The texts of each enumerated knob, under the name of its field. */
 #define E(name, text) text,
@@ -36,7 +33,7 @@ static const struct knob_info knob_table[] = {
 		.min = lo,                                                                         \
 		.max = hi,                                                                         \
 		.offset = offsetof(struct knobs, f),                                               \
-		.preset = {s, t},                                                                  \
+		.column = {s, t},                                                                  \
 	},
 #define ENUM(f, n, values, s, t, o, d)                                                             \
 	{                                                                                          \
@@ -48,7 +45,7 @@ static const struct knob_info knob_table[] = {
 		.nr_values = ARRAY_SIZE(f##_values),                                               \
 		.value = f##_values,                                                               \
 		.offset = offsetof(struct knobs, f),                                               \
-		.preset = {s, t},                                                                  \
+		.column = {s, t},                                                                  \
 	},
 	KNOBS(NUM, ENUM)
 #undef NUM
@@ -65,13 +62,8 @@ const struct knob_info *knob_at(u32 i)
 	return i < ARRAY_SIZE(knob_table) ? &knob_table[i] : NULL;
 }
 
-const char *knob_preset_name(u32 i)
-{
-	return i < ARRAY_SIZE(preset_names) ? preset_names[i] : NULL;
-}
-
 /* Numbers are u64 in struct knobs, choices are u32. */
-static void knob_write(struct knobs *k, const struct knob_info *info, u64 value)
+void knob_write(struct knobs *k, const struct knob_info *info, u64 value)
 {
 	void *field = (char *)k + info->offset;
 
@@ -81,23 +73,11 @@ static void knob_write(struct knobs *k, const struct knob_info *info, u64 value)
 		*(u64 *)field = value;
 }
 
-static u64 knob_read(const struct knobs *k, const struct knob_info *info)
+u64 knob_read(const struct knobs *k, const struct knob_info *info)
 {
 	const void *field = (const char *)k + info->offset;
 
 	return info->nr_values ? *(const u32 *)field : *(const u64 *)field;
-}
-
-int knobs_preset(struct knobs *k, const char *name)
-{
-	for (u32 p = 0; p < ARRAY_SIZE(preset_names); p++) {
-		if (strcmp(name, preset_names[p]))
-			continue;
-		for (u32 i = 0; i < knob_count(); i++)
-			knob_write(k, &knob_table[i], knob_table[i].preset[p]);
-		return 0;
-	}
-	return -EINVAL;
 }
 
 /* ---- setting by name -------------------------------------------------------------------------- */

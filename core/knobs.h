@@ -2,8 +2,8 @@
  * Knobs: everything about the memory manager that can be chosen.
  *
  * Sysctls keep their names (vm.swappiness). The others name a policy or a mechanism that changed
- * over time; a kernel preset is a set of values and nothing else. `quire list knobs` prints this
- * table. A knob is read in one function, or decides once, at creation, which of several named
+ * over time; a kernel preset is a set of values and nothing else: the two columns here, and what
+ * core/presets.c changes in them for other kernels. `quire list knobs` prints all. A knob is read in one function, or decides once, at creation, which of several named
  * functions a machine uses.
  *
  *   KNOB_NUM(field, "name", unit, min, max, default 4.0, default 6.18, origin, what it does)
@@ -188,12 +188,19 @@ struct knob_info {
 	u32 nr_values;            /* 0: a number */
 	const char *const *value; /* [nr_values] */
 	size_t offset;
-	u64 preset[2]; /* default in each preset, by knob_preset_index() */
+	u64 column[2]; /* defaults of 4.0 and 6.18; see knob_preset_value() for all presets */
 };
 
 u32 knob_count(void);
 const struct knob_info *knob_at(u32 i);
-const char *knob_preset_name(u32 i); /* NULL past the last */
+const char *knob_preset_name(u32 i); /* by age; NULL past the last */
+
+/* What preset @i (as for knob_preset_name()) gives a knob. */
+u64 knob_preset_value(const struct knob_info *info, u32 i);
+
+/* A field of @k by its row: no check of the value. */
+void knob_write(struct knobs *k, const struct knob_info *info, u64 value);
+u64 knob_read(const struct knobs *k, const struct knob_info *info);
 
 /* Sets all knobs to preset @name's values; -EINVAL if there is no such preset. */
 int knobs_preset(struct knobs *k, const char *name);

@@ -1,9 +1,10 @@
 /*
- * Knobs: presets are the table's columns, and setting by name gives the value or says what is wrong.
+ * Knobs: presets are complete, and setting by name gives the value or says what is wrong.
  */
 #include "tests/test.h"
 
 #include "core/knobs.c"
+#include "core/presets.c"
 
 static struct knobs preset(const char *name)
 {
@@ -14,18 +15,62 @@ static struct knobs preset(const char *name)
 	return k;
 }
 
-TEST(presets_are_the_columns_of_the_table)
+TEST(a_preset_sets_every_knob)
 {
 	for (u32 p = 0; knob_preset_name(p); p++) {
 		struct knobs k = preset(knob_preset_name(p));
 
 		for (u32 i = 0; i < knob_count(); i++)
-			assert_int_equal(knob_read(&k, knob_at(i)), knob_at(i)->preset[p]);
+			assert_int_equal(knob_read(&k, knob_at(i)),
+			                 knob_preset_value(knob_at(i), p));
 	}
-	assert_string_equal(knob_preset_name(0), "4.0");
-	assert_string_equal(knob_preset_name(1), "6.18");
-	assert_null(knob_preset_name(2));
 	assert_null(knob_at(knob_count()));
+}
+
+TEST(the_columns_of_the_table_are_presets)
+{
+	struct knobs s = preset("4.0");
+	struct knobs t = preset("6.18");
+
+	for (u32 i = 0; i < knob_count(); i++) {
+		assert_int_equal(knob_read(&s, knob_at(i)), knob_at(i)->column[0]);
+		assert_int_equal(knob_read(&t, knob_at(i)), knob_at(i)->column[1]);
+	}
+}
+
+TEST(presets_are_listed_by_age_and_say_only_what_differs_from_their_base)
+{
+	u32 nr_bases;
+
+	for (u32 p = 0; p < ARRAY_SIZE(presets); p++) {
+		const struct preset *base = presets[p].base ? preset_find(presets[p].base) : NULL;
+
+		if (p) {
+			int a[3] = {0}, b[3] = {0};
+
+			sscanf(presets[p - 1].name, "%d.%d.%d", &a[0], &a[1], &a[2]);
+			sscanf(presets[p].name, "%d.%d.%d", &b[0], &b[1], &b[2]);
+			assert_true(a[0] != b[0]   ? a[0] < b[0]
+			            : a[1] != b[1] ? a[1] < b[1]
+			                           : a[2] < b[2]);
+		}
+		for (const struct preset_value *v = presets[p].set; v->knob; v++) {
+			const struct knob_info *info = knob_find(v->knob);
+
+			if (!info)
+				fail_msg("preset %s sets %s, which is no knob", presets[p].name,
+				         v->knob);
+			assert_non_null(base);
+			assert_int_not_equal(v->value,
+			                     knob_preset_value(info, (u32)(base - presets)));
+		}
+		/* A chain of bases ends at a column. */
+		nr_bases = 0;
+		while (base) {
+			assert_true(++nr_bases < ARRAY_SIZE(presets));
+			base = base->base ? preset_find(base->base) : NULL;
+		}
+	}
 }
 
 TEST(presets_hold_what_their_kernels_did)
@@ -62,7 +107,7 @@ TEST(every_row_is_complete_and_its_presets_are_allowed)
 		assert_true(info->name[0] && info->origin[0] && info->doc[0]);
 		assert_true(info->min <= info->max);
 		for (u32 p = 0; knob_preset_name(p); p++)
-			assert_in_range(info->preset[p], info->min, info->max);
+			assert_in_range(knob_preset_value(info, p), info->min, info->max);
 		for (u32 j = 0; j < i; j++)
 			assert_string_not_equal(info->name, knob_at(j)->name);
 	}

@@ -178,7 +178,7 @@ static const char *shown_elsewhere(const char *knob)
 /* A number other than the default that a run can be expected to notice. */
 static void other_number(const struct knob_info *info, char *buf, size_t n)
 {
-	u64 v = info->preset[1] ? info->preset[1] * 2 : info->max / 2;
+	u64 v = info->column[1] ? info->column[1] * 2 : info->max / 2;
 
 	if (strcmp(info->name, "vm.percpu_pagelist_high_fraction") == 0)
 		v = 8;

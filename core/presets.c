@@ -1,0 +1,89 @@
+/*
+ * Presets: kernels as sets of knob values.
+ *
+ * core/knobs.h has two columns, 4.0 and 6.18. Every other kernel is one of the presets above it in
+ * this table with some values changed, so that a row says what is different and nothing else. What a
+ * kernel did is said in linux-mm's own terms in each knob's origin; a preset adds no meaning of its
+ * own, and no code asks for its name.
+ */
+#include "core/knobs.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A value that differs from the preset it is derived from. */
+struct preset_value {
+	const char *knob;
+	u64 value;
+};
+
+struct preset {
+	const char *name;
+	const char *base; /* NULL: a column of the table */
+	u32 column;
+	struct preset_value set[24]; /* ends with a NULL name */
+};
+
+/* By age. A base may stand anywhere in the table. */
+static const struct preset presets[] = {
+	{"2.6.35", "2.6.36", 0, {{0}}},
+	{"2.6.36", "2.6.38", 0, {{0}}},
+	{"2.6.38", "3.1", 0, {{0}}},
+	{"3.1",
+         "3.16",
+         0,
+         {
+		 {"alloc.zone_fair", KNOB_OFF}, /* 3.12 */
+	 }},
+	{"3.16", "4.0", 0, {{0}}},
+	{"4.0", NULL, 0, {{0}}},
+	{"4.5",
+         "4.0",
+         0,
+         {
+		 {"reclaim.unmap_flush", UNMAP_FLUSH_BATCH}, /* 4.3 */
+		 {"watermark.order", WMARK_ORDER_BLOCK},     /* 4.4 */
+		 {"madvise.free_swap", FREE_SWAP_DROP},      /* 4.5 */
+		 {"madvise.free_list", FREE_LIST_INACTIVE_ANON},
+		 {"madvise.free_slot", FREE_SLOT_FIRST},
+	 }},
+	{"6.18", NULL, 1, {{0}}},
+};
+
+const char *knob_preset_name(u32 i)
+{
+	return i < ARRAY_SIZE(presets) ? presets[i].name : NULL;
+}
+
+static const struct preset *preset_find(const char *name)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(presets); i++)
+		if (!strcmp(presets[i].name, name))
+			return &presets[i];
+	return NULL;
+}
+
+u64 knob_preset_value(const struct knob_info *info, u32 i)
+{
+	const struct preset *p = &presets[i];
+
+	for (;;) {
+		for (const struct preset_value *v = p->set; v->knob; v++)
+			if (!strcmp(v->knob, info->name))
+				return v->value;
+		if (!p->base)
+			return info->column[p->column];
+		p = preset_find(p->base);
+	}
+}
+
+int knobs_preset(struct knobs *k, const char *name)
+{
+	const struct preset *p = preset_find(name);
+
+	if (!p)
+		return -EINVAL;
+	for (u32 i = 0; i < knob_count(); i++)
+		knob_write(k, knob_at(i), knob_preset_value(knob_at(i), (u32)(p - presets)));
+	return 0;
+}
