@@ -35,6 +35,10 @@
 	X(TICK, 1500, "assumed", "one timer tick") \
 	X(IRQ, 600, "assumed", "enter and leave an interrupt") \
 	X(TIMER, 200, "assumed", "run one timer") \
+	/* deferred work */ \
+	X(WORK, 100, "assumed: pool and item, locks and lines apart", "queue, look for or take a work item") \
+	X(PERCPU_ALLOC, 400, "assumed: a mutex, a search, a bitmap", "allocate and free a per-CPU object") \
+	X(PERCPU_CLEAR, 20, "assumed: two lines", "clear one CPU's part of a per-CPU object") \
 	/* cross-CPU calls */ \
 	X(IPI_SEND, 500, "published: TLB shootdown 1 us + 0.2 us a receiver", "send the first IPI of a round") \
 	X(IPI_SEND_MORE, 200, "published: TLB shootdown 1 us + 0.2 us a receiver", "each further receiver of a round") \
