@@ -65,6 +65,7 @@ typedef u32 gfp_t;
 
 struct swap_info_struct;
 struct kmem_cache;
+struct worker_pool;
 
 /* One CPU's batches of pages on their way to an LRU list. (o); rotate: with interrupts off. */
 #define PAGEVEC_MAX 31
@@ -74,8 +75,8 @@ struct pagevec {
 };
 
 struct cpu_pagevecs {
-	struct pagevec lru_add;
-	struct pagevec lru_rotate; /* filled by completions: interrupts off */
+	struct pagevec lru_add[NR_LRU_LISTS]; /* one for all lists, or (to 3.10) one for each */
+	struct pagevec lru_rotate;            /* filled by completions: interrupts off */
 	struct pagevec lru_deactivate;
 	struct pagevec lru_lazyfree;
 	struct pagevec activate_page;
@@ -122,6 +123,8 @@ struct machine {
 	bool page_group_by_mobility_disabled;
 	bool draining;         /* (a) 6.18: somebody is in drain_all_pages() */
 	u32 nr_world_tasks;    /* (c) ids up to this are the world's own, not struct tasks */
+	u32 lru_add_mask;      /* (c) & page_lru(): which of a CPU's add batches a page joins */
+	u32 lru_add_new_anon;  /* (c) the same for a new anonymous page */
 	struct arena arena;    /* everything of known size at boot */
 	struct cpu_data **cpu; /* [nr_cpus]; NULL until used: this_cpu() */
 
@@ -135,6 +138,11 @@ struct machine {
 	struct page *zero_page;   /* what reads of untouched memory map; NULL until the first */
 	struct kmem_cache slab[NR_SLABS];
 	struct pool gather_pool; /* zap.c: struct mmu_gather_batch */
+
+	/* work for other CPUs: workqueue.c */
+	struct worker_pool **worker_pool; /* [nr_cpus]; NULL until used */
+	struct pool drain_pool;           /* of work_struct[nr_cpus] */
+	struct mutex drain_lock;          /* 3.12: one lru_add_drain_all() at a time */
 
 	struct list_head tasks; /* all user tasks */
 	struct list_head mms;   /* all address spaces */
@@ -384,7 +392,12 @@ void lru_cache_add(struct machine *m,
 /* New anonymous page of a fault, as lru.new_anon says. */
 void lru_cache_add_inactive_or_unevictable(struct machine *m, struct page *page,
                                            struct vm_area_struct *vma);
-void lru_add_drain(struct machine *m);                              /* running CPU */
+void lru_add_drain(struct machine *m); /* running CPU */
+/*
+ * The same on all CPUs, by their workers, and waits for each in turn. @counted (3.12): only where a
+ * batch is not empty. May switch tasks.
+ */
+void lru_add_drain_all(struct machine *m, bool counted);
 void rotate_reclaimable_page(struct machine *m, struct page *page); /* interrupt context */
 void activate_page(struct machine *m, struct page *page);
 void mark_page_accessed(struct machine *m, struct page *page);
@@ -408,6 +421,7 @@ void update_lru_size(struct machine *m, struct zone *z, enum lru_list lru, long 
 /* Boot: empty lists, @zone NULL where they are the node's. */
 void lruvec_init(struct machine *m, struct lruvec *lruvec, struct pglist_data *pgdat,
                  struct zone *zone);
+void lru_add_init(struct machine *m); /* boot */
 void lru_audit(struct machine *m);
 
 /* ---- filemap.c: page lock and waiting for pages (mm/filemap.c) ------------------------------------------ */

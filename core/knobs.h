@@ -31,6 +31,7 @@
 #define KNOB_FALLBACK(E) E(FALLBACK_4_0, "4.0") E(FALLBACK_6_18, "6.18")
 #define KNOB_LRU_PER(E) E(LRU_PER_ZONE, "zone") E(LRU_PER_NODE, "node")
 #define KNOB_LRU_ANON(E) E(LRU_ANON_ACTIVE, "active") E(LRU_ANON_INACTIVE, "inactive")
+#define KNOB_LRU_ADD(E) E(LRU_ADD_ONE, "one") E(LRU_ADD_PER_LIST, "per_list")
 #define KNOB_KSWAPD(E) E(KSWAPD_3_12, "3.12") E(KSWAPD_6_18, "6.18")
 #define KNOB_BALANCE(E) E(BALANCE_RECENT, "recent") E(BALANCE_COST, "cost")
 #define KNOB_REFERENCED(E) E(REFERENCED_ACTIVATE, "activate") E(REFERENCED_SECOND, "second_chance")
@@ -89,6 +90,8 @@
 	     "one set of LRU lists and counters per zone or per node")                             \
 	ENUM(lru_anon, "lru.new_anon", KNOB_LRU_ANON, LRU_ANON_ACTIVE, LRU_ANON_INACTIVE,          \
 	     "b518154e59aa (5.9)", "where new anonymous pages start")                              \
+	ENUM(lru_add_batches, "lru.add_batches", KNOB_LRU_ADD, LRU_ADD_ONE, LRU_ADD_ONE, "3.11",   \
+	     "a CPU's new pages wait in one batch, or in one for each list")                       \
 	ENUM(workingset_anon, "workingset.anon", KNOB_OFF_ON, KNOB_OFF, KNOB_ON,                   \
 	     "aae466b0052e (5.9)", "shadow entries of swapped-out pages; refaults activate")       \
 	ENUM(kswapd, "reclaim.kswapd", KNOB_KSWAPD, KSWAPD_3_12, KSWAPD_6_18, "kernel version",    \
@@ -153,6 +156,7 @@ KNOB_DECLARE(slowpath_policy, KNOB_SLOWPATH);
 KNOB_DECLARE(fallback_policy, KNOB_FALLBACK);
 KNOB_DECLARE(lru_per_policy, KNOB_LRU_PER);
 KNOB_DECLARE(lru_anon_policy, KNOB_LRU_ANON);
+KNOB_DECLARE(lru_add_policy, KNOB_LRU_ADD);
 KNOB_DECLARE(kswapd_policy, KNOB_KSWAPD);
 KNOB_DECLARE(scan_balance_policy, KNOB_BALANCE);
 KNOB_DECLARE(referenced_policy, KNOB_REFERENCED);

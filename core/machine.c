@@ -9,6 +9,7 @@
  * else takes frames; then marks, objects, swap, and last the kswapd tasks, which use everything.
  */
 #include "core/page_alloc.h"
+#include "core/workqueue.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -63,6 +64,8 @@ static u64 machine_arena_bytes(const struct hw_machine *hw)
 
 	bytes += frames * (sizeof(struct page) + sizeof(u64)) + frames / PAGEBLOCK_PAGES;
 	bytes += hw->nr_nodes * (sizeof(struct pglist_data) + nr_zones * sizeof(void *) + 64);
+	/* a worker, and where it waits: a struct task and half as much */
+	bytes += hw->nr_cpus * (sizeof(struct task) * 3 / 2 + sizeof(void *));
 	bytes += hw->nr_cpus *
 	         (nr_zones * per_cpu_zone + sizeof(struct cpu_data) + 64 + sizeof(void *));
 	return bytes;
@@ -120,7 +123,10 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 	choose_procedures(m);
 	page_wait_init(m);
 	mutex_init(m->world, &m->oom_lock, LOCK_OOM);
+	lru_add_init(m);
 	ret = slab_init(m);
+	if (!ret)
+		ret = workqueue_init(m);
 	if (!ret)
 		ret = swap_init(m);
 	if (!ret)
@@ -162,6 +168,7 @@ void machine_destroy(struct machine *m)
 	if (!m)
 		return;
 	swap_destroy(m);
+	workqueue_destroy(m);
 	slab_destroy(m);
 	zones_destroy(m);
 	pt_destroy(m);

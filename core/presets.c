@@ -33,7 +33,8 @@ static const struct preset presets[] = {
          "3.16",
          0,
          {
-		 {"alloc.zone_fair", KNOB_OFF}, /* 3.12 */
+		 {"alloc.zone_fair", KNOB_OFF},         /* 3.12 */
+		 {"lru.add_batches", LRU_ADD_PER_LIST}, /* 3.11 */
 	 }},
 	{"3.16", "4.0", 0, {{0}}},
 	{"4.0", NULL, 0, {{0}}},

@@ -12,11 +12,13 @@
  * Counters. A run of pages of one zone and list is added to the counters at once instead of page by
  * page as in Linux; what differs is when a per-CPU difference is folded, by a batch at most.
  *
- * Left out: lru_add_drain_all() (until something needs it), huge pages, memcg.
+ * Left out: huge pages, memcg; in lru_add_drain_all() the count of generations by which a caller today
+ * finds out that another has just done it.
  */
 #include <string.h>
 
 #include "core/internal.h"
+#include "core/workqueue.h"
 
 enum lru_list page_lru(const struct page *page)
 {
@@ -276,14 +278,28 @@ static inline bool pagevec_add(struct machine *m, struct pagevec *pvec, struct p
 	return pvec->nr >= m->knob.lru_batch;
 }
 
-/* Onto the list that its flags name, once the batch is drained. */
-void lru_cache_add(struct machine *m, struct page *page)
+static inline void __lru_cache_add(struct machine *m, struct page *page, u32 batch)
 {
-	struct pagevec *pvec = &this_cpu(m)->pvec.lru_add;
+	struct pagevec *pvec = &this_cpu(m)->pvec.lru_add[batch];
 
 	VM_BUG_ON(page_test(page, PG_lru));
 	if (pagevec_add(m, pvec, page))
 		pagevec_lru_add(m, pvec);
+}
+
+/* Onto the list that its flags name, once the batch is drained. */
+void lru_cache_add(struct machine *m, struct page *page)
+{
+	__lru_cache_add(m, page, page_lru(page) & m->lru_add_mask);
+}
+
+/* Boot. To 3.10 a page went into the batch of the list it was meant for (knob lru.add_batches). */
+void lru_add_init(struct machine *m)
+{
+	bool active = m->knob.lru_anon == LRU_ANON_ACTIVE;
+
+	m->lru_add_mask = m->knob.lru_add_batches == LRU_ADD_PER_LIST ? ~0u : 0;
+	m->lru_add_new_anon = (active ? LRU_ACTIVE_ANON : LRU_INACTIVE_ANON) & m->lru_add_mask;
 }
 
 void lru_cache_add_inactive_or_unevictable(struct machine *m, struct page *page,
@@ -293,7 +309,7 @@ void lru_cache_add_inactive_or_unevictable(struct machine *m, struct page *page,
 		page_set(page, PG_unevictable);
 	else if (m->knob.lru_anon == LRU_ANON_ACTIVE)
 		page_set(page, PG_active);
-	lru_cache_add(m, page);
+	__lru_cache_add(m, page, m->lru_add_new_anon);
 }
 
 /* ---- moving pages ---------------------------------------------------------------------------------- */
@@ -431,10 +447,11 @@ void rotate_reclaimable_page(struct machine *m, struct page *page)
 	world_irq_restore();
 }
 
-/* Still in this CPU's batch of new pages: it goes straight to the active list. */
+/* Still in this CPU's batch of new pages: it goes straight to the active list. (3.11: before, a
+ * batch was for one list, and PG_referenced waited for the next access.) */
 static bool lru_cache_activate_page(struct machine *m, struct page *page)
 {
-	const struct pagevec *pvec = &this_cpu(m)->pvec.lru_add;
+	const struct pagevec *pvec = &this_cpu(m)->pvec.lru_add[0];
 
 	for (u32 i = pvec->nr; i-- > 0;) {
 		if (pvec->page[i] == page) {
@@ -456,6 +473,8 @@ void mark_page_accessed(struct machine *m, struct page *page)
 	}
 	if (page_test(page, PG_lru))
 		activate_page(m, page);
+	else if (m->lru_add_mask)
+		return;
 	else
 		lru_cache_activate_page(m, page);
 	page_clear(page, PG_referenced);
@@ -470,8 +489,12 @@ void lru_add_drain(struct machine *m)
 {
 	struct cpu_pagevecs *pv = &this_cpu(m)->pvec;
 
-	if (pv->lru_add.nr)
-		pagevec_lru_add(m, &pv->lru_add);
+	if (pv->lru_add[0].nr)
+		pagevec_lru_add(m, &pv->lru_add[0]);
+	if (unlikely(m->lru_add_mask))
+		for (u32 l = 1; l < NR_LRU_LISTS; l++)
+			if (pv->lru_add[l].nr)
+				pagevec_lru_add(m, &pv->lru_add[l]);
 	if (pv->lru_rotate.nr) {
 		world_irq_save();
 		pagevec_lru_move(m, &pv->lru_rotate, rotate_fn, PGROTATED);
@@ -483,6 +506,68 @@ void lru_add_drain(struct machine *m)
 		pagevec_lru_move(m, &pv->lru_lazyfree, lazyfree_fn, PGLAZYFREE);
 	if (pv->activate_page.nr)
 		pagevec_lru_move(m, &pv->activate_page, activate_fn, PGACTIVATE);
+}
+
+/* ---- all CPUs ------------------------------------------------------------------------------------------ */
+
+static void lru_add_drain_per_cpu(struct machine *m, struct work_struct *work)
+{
+	(void)work;
+	lru_add_drain(m);
+}
+
+/*
+ * Another CPU's batches; the look costs a line, which it has if it has not filled any since the last
+ * look: taken to be so where all are empty.
+ */
+static bool cpu_needs_drain(struct machine *m, u32 cpu)
+{
+	const struct cpu_pagevecs *pv = m->cpu[cpu] ? &m->cpu[cpu]->pvec : NULL;
+	u32 nr = 0;
+
+	world_order();
+	if (pv) {
+		nr = pv->lru_rotate.nr + pv->lru_deactivate.nr + pv->lru_lazyfree.nr +
+		     pv->activate_page.nr;
+		for (u32 l = 0; l < NR_LRU_LISTS; l++)
+			nr += pv->lru_add[l].nr;
+	}
+	charge(nr ? world_distance(world_self, cpu) : COST_LINE_OWN);
+	return nr;
+}
+
+/*
+ * To 3.11 schedule_on_each_cpu(): items from the per-CPU allocator, for each CPU. 3.12: static items
+ * under a mutex. Flushed one after the other, while the workers work at the same time.
+ */
+void lru_add_drain_all(struct machine *m, bool counted)
+{
+	struct work_struct *works;
+	u32 handle;
+
+	span_enter(SPAN_DRAIN_ALL);
+	if (counted) {
+		mutex_lock(&m->drain_lock);
+	} else {
+		charge(COST_PERCPU_ALLOC);
+		charge_n(COST_PERCPU_CLEAR, m->nr_cpus);
+	}
+	handle = pool_alloc(&m->drain_pool);
+	BUG_ON(!handle);
+	works = pool_ptr(&m->drain_pool, handle);
+	for (u32 cpu = 0; cpu < m->nr_cpus; cpu++) {
+		if (counted && !cpu_needs_drain(m, cpu))
+			continue;
+		init_work(&works[cpu], lru_add_drain_per_cpu);
+		queue_work_on(m, cpu, &works[cpu]);
+	}
+	for (u32 cpu = 0; cpu < m->nr_cpus; cpu++)
+		if (works[cpu].func)
+			flush_work(m, &works[cpu]);
+	pool_free(&m->drain_pool, handle);
+	if (counted)
+		mutex_unlock(&m->drain_lock);
+	span_exit();
 }
 
 /* ---- audit -------------------------------------------------------------------------------------------- */
@@ -555,7 +640,8 @@ void lru_audit(struct machine *m)
 	for (u32 i = 0; i < m->nr_cpus; i++) {
 		if (!m->cpu[i])
 			continue;
-		pagevec_audit(&m->cpu[i]->pvec.lru_add, true);
+		for (u32 l = 0; l < NR_LRU_LISTS; l++)
+			pagevec_audit(&m->cpu[i]->pvec.lru_add[l], true);
 		pagevec_audit(&m->cpu[i]->pvec.lru_rotate, false);
 		pagevec_audit(&m->cpu[i]->pvec.lru_deactivate, false);
 		pagevec_audit(&m->cpu[i]->pvec.lru_lazyfree, false);

@@ -35,6 +35,9 @@
 	X(MPROTECT, "mprotect")                                                                    \
 	X(BRK, "brk")                                                                              \
 	X(MADVISE, "madvise")                                                                      \
+	X(MLOCK, "mlock")                                                                          \
+	X(MUNLOCK, "munlock")                                                                      \
+	X(POPULATE, "populate")                                                                    \
 	X(FORK, "fork")                                                                            \
 	X(EXIT, "exit")                                                                            \
 	X(SWAPON, "swapon")                                                                        \
@@ -53,6 +56,8 @@
 	X(SWAP_IN, "swap_in")                                                                      \
 	X(SWAP_FREE, "swap_free")                                                                  \
 	X(LRU_DRAIN, "lru_drain")                                                                  \
+	X(DRAIN_ALL, "lru_add_drain_all")                                                          \
+	X(FLUSH_WORK, "flush_work")                                                                \
 	X(TLB_FLUSH, "tlb_flush")                                                                  \
 	X(COW, "cow")                                                                              \
 	X(CLEAR, "clear_page")                                                                     \
@@ -93,6 +98,9 @@ enum ledger_span {
 	X(QUEUE, "&q->queue_lock")                                                                 \
 	X(OOM, "oom_lock")                                                                         \
 	X(MMLIST, "mmlist_lock")                                                                   \
+	X(WORKQUEUE, "&pool->lock")                                                                \
+	X(COMPLETION, "&x->wait.lock")                                                             \
+	X(LRU_DRAIN, "lru_add_drain_all lock")                                                     \
 	X(BARRIER, "user barrier")
 
 enum ledger_lock {
@@ -108,6 +116,8 @@ enum ledger_lock {
 	X(MAJOR_FAULT, "major_fault")                                                              \
 	X(ALLOC_SLOW, "alloc_slow")                                                                \
 	X(MADVISE, "madvise")                                                                      \
+	X(MLOCK, "mlock")                                                                          \
+	X(MUNLOCK, "munlock")                                                                      \
 	X(DIRECT_RECLAIM, "direct_reclaim")                                                        \
 	X(SWAP_READ, "swap_read")                                                                  \
 	X(SWAP_WRITE, "swap_write")                                                                \

@@ -49,7 +49,7 @@ static long pages_only_in_batches(const struct machine *m)
 	long nr = 0;
 
 	for (u32 c = 0; c < m->nr_cpus; c++) {
-		const struct pagevec *pv = m->cpu[c] ? &m->cpu[c]->pvec.lru_add : NULL;
+		const struct pagevec *pv = m->cpu[c] ? m->cpu[c]->pvec.lru_add : NULL;
 
 		for (u32 k = 0; pv && k < sizeof(struct cpu_pagevecs) / sizeof(*pv); k++)
 			for (u32 i = 0; i < pv[k].nr; i++)
