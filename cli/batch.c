@@ -45,6 +45,11 @@ static const struct ledger *ledger_of(const struct target_ops *ops, const struct
 	return ops == &sim_target_ops ? sim_target_ledger(t) : NULL;
 }
 
+static const struct series *series_of(const struct target_ops *ops, const struct target *t)
+{
+	return ops == &sim_target_ops ? sim_target_series(t) : NULL;
+}
+
 /* DIR if there is one cell, else DIR/LABEL with what would be awkward in a name replaced. */
 static void proc_path(const struct running *r, u32 cell, char *buf, size_t n)
 {
@@ -105,6 +110,7 @@ static void run_job(void *arg, u32 job, struct bytes *result)
 
 	scenario_request(c->s, c->variant, r->out->seed[seed], c->ops, &req);
 	req.check = r->b->check;
+	req.series = seed == 0;
 	if (find_twin(r, c, seed, &memory))
 		req.twin_of = &memory;
 	rc = c->ops->open(&req, &t, err);
@@ -113,6 +119,8 @@ static void run_job(void *arg, u32 job, struct bytes *result)
 	} else {
 		rc = c->ops->run(t, res);
 		record_fill(&record, &req, c->ops->name, res, rc, ledger_of(c->ops, t));
+		if (series_of(c->ops, t))
+			record_add_series(&record, series_of(c->ops, t));
 		if (!rc && seed == 0 && r->b->proc_dir) {
 			lost = write_proc(r, job_cell(r, job), c->ops, t, err) != 0;
 			if (lost)

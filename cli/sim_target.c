@@ -15,10 +15,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/sim_series.h"
 #include "core/knobs.h"
 #include "core/mm.h"
 #include "core/mm_types.h"
 #include "load/profile.h"
+#include "report/bytes.h"
 #include "sim/sim.h"
 #include "world/world.h"
 
@@ -54,7 +56,8 @@ struct sim_target {
 	const struct target_request *req;
 	struct world *world;
 	struct machine *machine;
-	struct sim_task *tasks; /* all, in order of creation */
+	struct sim_series *series; /* NULL: not asked for */
+	struct sim_task *tasks;    /* all, in order of creation */
 	struct sim_task **tasks_end;
 	struct sim_barrier barrier[TARGET_SYNC_MAX];
 	struct sim_event event[TARGET_SYNC_MAX];
@@ -151,6 +154,22 @@ static int take_ballast(struct sim_target *s, char *err)
 	return 0;
 }
 
+static struct sim_series *new_series(void)
+{
+	struct sim_series *series = report_alloc(1, sizeof(*series));
+
+	series_init(&series->series, SIM_SERIES_FIRST_NS);
+	return series;
+}
+
+static void free_series(struct sim_target *s)
+{
+	if (!s->series)
+		return;
+	series_free(&s->series->series);
+	free(s->series);
+}
+
 static int sim_open(const struct target_request *req, struct target **out, char *err)
 {
 	struct sim_options opt = {
@@ -171,6 +190,11 @@ static int sim_open(const struct target_request *req, struct target **out, char 
 	s->ops = &sim_target_ops;
 	s->req = req;
 	s->tasks_end = &s->tasks;
+	if (req->series) {
+		s->series = new_series();
+		opt.sample = sim_series_sample;
+		opt.sample_arg = s->series;
+	}
 	s->world = sim_create(req->hw, &opt, err);
 	if (!s->world) {
 		rc = -EINVAL;
@@ -180,6 +204,10 @@ static int sim_open(const struct target_request *req, struct target **out, char 
 	if (!s->machine) {
 		rc = -EINVAL;
 		goto out_world;
+	}
+	if (s->series) {
+		s->series->world = s->world;
+		s->series->machine = s->machine;
 	}
 	rc = take_ballast(s, err);
 	if (rc)
@@ -208,6 +236,7 @@ out_machine:
 out_world:
 	sim_destroy(s->world);
 out_free:
+	free_series(s);
 	free(s);
 	return rc;
 }
@@ -223,6 +252,7 @@ static void sim_close(struct target *t)
 	}
 	machine_destroy(s->machine);
 	sim_destroy(s->world);
+	free_series(s);
 	free(s);
 }
 
@@ -401,6 +431,8 @@ static int sim_target_run(struct target *t, struct target_result *res)
 	for (struct sim_task *st = s->tasks; st; st = st->next)
 		task_start(st->task, -1);
 	rc = sim_run(s->world);
+	if (s->series)
+		sim_series_end(s->series, sim_elapsed(s->world));
 	collect(s, res);
 	if (res->nr_failed)
 		return -ECANCELED;
@@ -717,6 +749,13 @@ const struct target_ops sim_target_ops = {
 struct world *sim_target_world(const struct target *t)
 {
 	return to_sim(t)->world;
+}
+
+const struct series *sim_target_series(const struct target *t)
+{
+	const struct sim_series *s = to_sim(t)->series;
+
+	return s ? &s->series : NULL;
 }
 
 const struct ledger *sim_target_ledger(const struct target *t)

@@ -8,6 +8,7 @@
 #include "load/target.h"
 
 struct ledger;
+struct series;
 struct world;
 struct machine;
 
@@ -15,6 +16,7 @@ extern const struct target_ops sim_target_ops;
 
 /* Of an open simulated target, for reports. Valid until close(). */
 const struct ledger *sim_target_ledger(const struct target *t);
+const struct series *sim_target_series(const struct target *t); /* NULL: not asked for */
 struct world *sim_target_world(const struct target *t);
 struct machine *sim_target_machine(const struct target *t);
 

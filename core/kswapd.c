@@ -413,9 +413,11 @@ static int highest_zone(const struct pglist_data *pgdat)
 static void balance(struct machine *m, struct pglist_data *pgdat, int *order, int *zoneidx)
 {
 	world_trace(EVENT_KSWAPD_WAKE, pgdat->node_id, (u64)*order);
+	psi_memstall_enter(); /* as Linux has it: what kswapd does is not productive either */
 	span_enter(SPAN_BALANCE);
 	m->balance_pgdat(m, pgdat, order, zoneidx);
 	span_exit();
+	psi_memstall_leave();
 }
 
 /* The request that came in meanwhile; takes it. */

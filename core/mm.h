@@ -105,6 +105,17 @@ long machine_leave_free(struct machine *m, u32 node, const char *zone, u64 nr);
 void machine_counters(struct machine *m,
                       void (*fn)(const char *name, u64 value, bool event, void *arg), void *arg);
 
+/* What sample.c tells of: amounts as they are, and totals that only grow. */
+enum sample_kind { SAMPLE_PAGES, SAMPLE_EVENTS };
+
+/*
+ * Calls @fn for each value that a time series may be kept of, in the same order each time. At any
+ * moment, also while tasks run; nothing is charged or changed.
+ */
+void machine_sample(struct machine *m,
+                    void (*fn)(void *arg, const char *name, enum sample_kind kind, u64 value),
+                    void *arg);
+
 void proc_vmstat(struct machine *m, FILE *f);
 void proc_zoneinfo(struct machine *m, FILE *f);
 void proc_meminfo(struct machine *m, FILE *f);

@@ -78,6 +78,7 @@ static int swap_in(struct vm_fault *f, swp_entry_t entry, struct page **page, bo
 {
 	int err = 0;
 
+	psi_memstall_enter(); /* Linux: if the page was in the working set, which most are */
 	span_enter(SPAN_SWAP_IN);
 	*direct = swap_reads_direct(f->m, entry);
 	if (*direct) {
@@ -88,6 +89,7 @@ static int swap_in(struct vm_fault *f, swp_entry_t entry, struct page **page, bo
 			err = -ENOMEM;
 	}
 	span_exit();
+	psi_memstall_leave();
 	return err;
 }
 

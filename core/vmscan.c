@@ -594,6 +594,7 @@ unsigned long try_to_free_pages(struct machine *m, gfp_t gfp, unsigned int order
 	unsigned long nr_reclaimed = 1;
 	u64 since = world_now();
 
+	psi_memstall_enter();
 	blk_flush_plug(m);
 	/* A task that is being killed is let through, to die. */
 	if (!throttle_direct_reclaim(m, gfp)) {
@@ -603,6 +604,7 @@ unsigned long try_to_free_pages(struct machine *m, gfp_t gfp, unsigned int order
 		world_trace(EVENT_DIRECT_END, nr_reclaimed, 0);
 		span_exit();
 	}
+	psi_memstall_leave();
 	world_latency(HIST_DIRECT_RECLAIM, since);
 	return nr_reclaimed;
 }

@@ -112,6 +112,7 @@ struct target_request {
 	u64 max_ns; /* a run longer than this is broken off: outcome -ETIME */
 	bool check; /* content tags, audits */
 	bool trace;
+	bool series; /* sim: keep time series */
 
 	/* Runs one task; called in its own context. Returns 0, or a negative errno with the text of
 	 * the error in @err (TARGET_ERROR_MAX bytes): the run is broken off and reports it. */

@@ -4,6 +4,7 @@
 #include "report/json.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/bug.h"
@@ -121,6 +122,51 @@ static json_t *locks_of(const struct run_record *r)
 	return j;
 }
 
+/* [from, to before, count] */
+static json_t *buckets_of(const struct record_latency *l)
+{
+	json_t *j = made(json_array());
+
+	for (u32 i = 0; i < l->nr_buckets; i++)
+		append(j,
+		       json_pack("[I, I, I]", (json_int_t)l->bucket[i].low_ns,
+		                 (json_int_t)l->bucket[i].high_ns, (json_int_t)l->bucket[i].count));
+	return j;
+}
+
+static json_t *numbers(const u64 *v, u32 n)
+{
+	json_t *j = made(json_array());
+
+	for (u32 i = 0; i < n; i++)
+		append(j, number(v[i]));
+	return j;
+}
+
+static json_t *series_of(const struct run_record *r)
+{
+	json_t *j = made(json_object());
+	json_t *values = made(json_object());
+
+	if (!r->nr_points) {
+		json_decref(values);
+		json_decref(j);
+		return json_null();
+	}
+	set(j, "time_ns", numbers(r->time_ns, r->nr_points));
+	for (u32 i = 0; i < r->nr_series; i++) {
+		const struct record_series *s = &r->series[i];
+		json_t *o = made(json_object());
+
+		set(o, "unit", text(series_kind_name[s->kind]));
+		set(o, "total", json_boolean(series_is_total(s->kind)));
+		set(o, "values", numbers(s->v, r->nr_points));
+		set(values, s->name, o);
+	}
+	set(j, "values", values);
+	return j;
+}
+
 static json_t *latencies_of(const struct run_record *r)
 {
 	json_t *j = made(json_object());
@@ -136,6 +182,7 @@ static json_t *latencies_of(const struct run_record *r)
 		set(o, "p99_ns", number(l->p99_ns));
 		set(o, "p99.9_ns", number(l->p999_ns));
 		set(o, "max_ns", number(l->max_ns));
+		set(o, "buckets", buckets_of(l));
 		set(j, l->name, o);
 	}
 	return j;
@@ -185,6 +232,7 @@ static json_t *run_of(const struct run_record *r)
 	set(j, "locks", locks_of(r));
 	set(j, "latencies", latencies_of(r));
 	set(j, "charged", costs_of(r));
+	set(j, "series", series_of(r));
 	set(j, "notes", notes_of(r));
 	return j;
 }
@@ -241,11 +289,42 @@ json_t *json_columns(const struct results *r)
 	return j;
 }
 
+/* Where the list of numbers that begins at @p (a bracket) ends; NULL if it is something else. */
+static const char *end_of_numbers(const char *p)
+{
+	p += 1 + strspn(p + 1, "0123456789+-.eE, \n");
+	return *p == ']' ? p : NULL;
+}
+
+/* Lists of numbers, of which time series have long ones, on one line each. */
+static void print_compact(FILE *f, const char *text)
+{
+	bool quoted = false;
+
+	for (const char *p = text; *p; p++) {
+		const char *end = *p == '[' && !quoted ? end_of_numbers(p) : NULL;
+
+		for (; end && p < end; p++)
+			if (*p != ' ' && *p != '\n')
+				fputc(*p, f);
+		if (quoted && *p == '\\')
+			fputc(*p++, f);
+		else if (*p == '"')
+			quoted = !quoted;
+		fputc(*p, f);
+	}
+}
+
 void json_print(FILE *f, json_t *root)
 {
 	/* Twelve digits: more than any result has, and the same from every compiler. */
-	json_dumpf(root, f, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+	char *text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+
+	if (!text)
+		panic("out of host memory for JSON");
+	print_compact(f, text);
 	fputc('\n', f);
+	free(text);
 	json_decref(root);
 }
 

@@ -65,6 +65,18 @@ static void fill_locks(struct run_record *r, const struct ledger *l)
 	}
 }
 
+static void fill_buckets(struct record_latency *l, const struct hist *h)
+{
+	for (u32 i = 0; i < HIST_BUCKETS; i++)
+		l->nr_buckets += h->bucket[i] != 0;
+	l->bucket = report_alloc(l->nr_buckets, sizeof(*l->bucket));
+	l->nr_buckets = 0;
+	for (u32 i = 0; i < HIST_BUCKETS; i++)
+		if (h->bucket[i])
+			l->bucket[l->nr_buckets++] = (struct record_bucket){
+				hist_bucket_low(i), hist_bucket_high(i) + 1, h->bucket[i]};
+}
+
 static void fill_latencies(struct run_record *r, const struct ledger *l)
 {
 	r->latency = report_alloc(NR_LEDGER_HISTS, sizeof(*r->latency));
@@ -83,6 +95,7 @@ static void fill_latencies(struct run_record *r, const struct ledger *l)
 			.p999_ns = hist_percentile(h, 9990),
 			.max_ns = hist_max(h),
 		};
+		fill_buckets(&r->latency[r->nr_latencies - 1], h);
 	}
 }
 
@@ -151,6 +164,35 @@ void record_fill(struct run_record *r, const struct target_request *req, const c
 	fill_costs(r, ledger);
 }
 
+static bool never_moves(const struct series *s, u32 i)
+{
+	for (u32 k = 0; k < s->nr_points; k++)
+		if (s->value[i][k] != (series_is_total(s->kind[i]) ? s->value[i][0] : 0))
+			return false;
+	return true;
+}
+
+void record_add_series(struct run_record *r, const struct series *s)
+{
+	r->nr_points = s->nr_points;
+	r->time_ns = report_alloc(s->nr_points, sizeof(u64));
+	memcpy(r->time_ns, s->time, s->nr_points * sizeof(u64));
+	r->series = report_alloc(s->nr_values, sizeof(*r->series));
+	for (u32 i = 0; i < s->nr_values; i++) {
+		struct record_series *to = &r->series[r->nr_series];
+
+		if (never_moves(s, i))
+			continue;
+		r->nr_series++;
+		to->name = report_strdup(s->name[i]);
+		to->kind = s->kind[i];
+		to->v = report_alloc(s->nr_points, sizeof(u64));
+		for (u32 k = 0; k < s->nr_points; k++)
+			to->v[k] =
+				s->value[i][k] - (series_is_total(s->kind[i]) ? s->value[i][0] : 0);
+	}
+}
+
 void record_broken(struct run_record *r, const struct target_request *req, const char *target,
                    s32 status, const char *err)
 {
@@ -168,8 +210,14 @@ void record_free(struct run_record *r)
 		free(r->span[i].path);
 	for (u32 i = 0; i < r->nr_locks; i++)
 		free(r->lock[i].name);
-	for (u32 i = 0; i < r->nr_latencies; i++)
+	for (u32 i = 0; i < r->nr_latencies; i++) {
 		free(r->latency[i].name);
+		free(r->latency[i].bucket);
+	}
+	for (u32 i = 0; i < r->nr_series; i++) {
+		free(r->series[i].name);
+		free(r->series[i].v);
+	}
 	for (u32 i = 0; i < r->nr_costs; i++)
 		free(r->cost[i].name);
 	for (u32 i = 0; i < r->nr_zones; i++)
@@ -180,6 +228,8 @@ void record_free(struct run_record *r)
 	free(r->latency);
 	free(r->cost);
 	free(r->zone);
+	free(r->time_ns);
+	free(r->series);
 	free(r->target);
 	free(r->variant);
 	free(r->machine);
@@ -226,6 +276,69 @@ void record_free(struct run_record *r)
 	LIST(cost, nr_costs, TEXT(name) NUMBER(count))                                             \
 	LIST(zone, nr_zones, TEXT(name) NUMBER(node) NUMBER(nr_pages))
 
+/* Lists in lists. */
+static void write_buckets(const struct run_record *r, struct bytes *out)
+{
+	for (u32 i = 0; i < r->nr_latencies; i++) {
+		const struct record_latency *l = &r->latency[i];
+
+		bytes_u64(out, l->nr_buckets);
+		for (u32 k = 0; k < l->nr_buckets; k++) {
+			bytes_u64(out, l->bucket[k].low_ns);
+			bytes_u64(out, l->bucket[k].high_ns);
+			bytes_u64(out, l->bucket[k].count);
+		}
+	}
+}
+
+static void read_buckets(struct run_record *r, struct bytes_reader *in)
+{
+	for (u32 i = 0; i < r->nr_latencies; i++) {
+		struct record_latency *l = &r->latency[i];
+
+		l->nr_buckets = bytes_get_count(in, 3 * sizeof(u64));
+		l->bucket = report_alloc(l->nr_buckets, sizeof(*l->bucket));
+		for (u32 k = 0; k < l->nr_buckets; k++) {
+			l->bucket[k].low_ns = bytes_get_u64(in);
+			l->bucket[k].high_ns = bytes_get_u64(in);
+			l->bucket[k].count = bytes_get_u64(in);
+		}
+	}
+}
+
+static void write_series(const struct run_record *r, struct bytes *out)
+{
+	bytes_u64(out, r->nr_points);
+	for (u32 k = 0; k < r->nr_points; k++)
+		bytes_u64(out, r->time_ns[k]);
+	bytes_u64(out, r->nr_series);
+	for (u32 i = 0; i < r->nr_series; i++) {
+		bytes_text(out, r->series[i].name);
+		bytes_u64(out, r->series[i].kind);
+		for (u32 k = 0; k < r->nr_points; k++)
+			bytes_u64(out, r->series[i].v[k]);
+	}
+}
+
+static void read_series(struct run_record *r, struct bytes_reader *in)
+{
+	r->nr_points = bytes_get_count(in, sizeof(u64));
+	r->time_ns = report_alloc(r->nr_points, sizeof(u64));
+	for (u32 k = 0; k < r->nr_points; k++)
+		r->time_ns[k] = bytes_get_u64(in);
+	r->nr_series = bytes_get_count(in, 2 * sizeof(u64) + r->nr_points * sizeof(u64));
+	r->series = report_alloc(r->nr_series, sizeof(*r->series));
+	for (u32 i = 0; i < r->nr_series; i++) {
+		struct record_series *s = &r->series[i];
+
+		s->name = bytes_get_text(in);
+		s->kind = (u32)bytes_get_u64(in) % NR_SERIES_KINDS;
+		s->v = report_alloc(r->nr_points, sizeof(u64));
+		for (u32 k = 0; k < r->nr_points; k++)
+			s->v[k] = bytes_get_u64(in);
+	}
+}
+
 void record_write(const struct run_record *r, struct bytes *out)
 {
 #define TEXT(field) bytes_text(out, e->field);
@@ -243,6 +356,8 @@ void record_write(const struct run_record *r, struct bytes *out)
 #undef TEXT
 #undef NUMBER
 #undef LIST
+	write_buckets(r, out);
+	write_series(r, out);
 }
 
 int record_read(struct run_record *r, struct bytes_reader *in)
@@ -265,6 +380,8 @@ int record_read(struct run_record *r, struct bytes_reader *in)
 #undef TEXT
 #undef NUMBER
 #undef LIST
+	read_buckets(r, in);
+	read_series(r, in);
 	if (!in->bad)
 		return 0;
 	record_free(r);
@@ -272,6 +389,14 @@ int record_read(struct run_record *r, struct bytes_reader *in)
 }
 
 /* ---- looking up --------------------------------------------------------------------------------- */
+
+const struct record_series *record_series(const struct run_record *r, const char *name)
+{
+	for (u32 i = 0; i < r->nr_series; i++)
+		if (strcmp(r->series[i].name, name) == 0)
+			return &r->series[i];
+	return NULL;
+}
 
 static const struct record_counter *find_counter(const struct run_record *r, const char *name)
 {

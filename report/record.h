@@ -11,6 +11,7 @@
 #include "lib/types.h"
 #include "load/target.h"
 #include "report/bytes.h"
+#include "report/series.h"
 
 struct ledger;
 
@@ -32,6 +33,13 @@ struct record_lock {
 	u64 hold_ns_max;
 };
 
+/* Latencies from @low_ns to below @high_ns. */
+struct record_bucket {
+	u64 low_ns;
+	u64 high_ns;
+	u64 count;
+};
+
 /* The latency of an operation. */
 struct record_latency {
 	char *name;
@@ -42,6 +50,8 @@ struct record_latency {
 	u64 p99_ns;
 	u64 p999_ns;
 	u64 max_ns;
+	u32 nr_buckets;
+	struct record_bucket *bucket; /* those that are not empty, in order */
 };
 
 /* How often an operation with a price was done. */
@@ -53,6 +63,13 @@ struct record_cost {
 struct record_counter {
 	char *name;
 	s64 value; /* events: during the run; nr_...: at its end */
+};
+
+/* A value over time (report/series.h); totals count from the beginning of the run. */
+struct record_series {
+	char *name;
+	u32 kind; /* enum series_kind */
+	u64 *v;   /* [nr_points] */
 };
 
 /* What a zone of a limited host had for the tasks (struct target_zone). */
@@ -84,6 +101,10 @@ struct run_record {
 	u32 nr_latencies;
 	u32 nr_costs;
 	u32 nr_zones;
+	u32 nr_points; /* moments of the time series; 0: none were kept */
+	u32 nr_series;
+	u64 *time_ns;                   /* [nr_points] */
+	struct record_series *series;   /* those that were ever other than 0 */
 	u64 ballast_bytes;              /* of the host, with which it was limited */
 	struct record_counter *counter; /* in the kernel's order */
 	struct record_span *span;       /* parents before their children */
@@ -99,6 +120,12 @@ struct run_record {
  */
 void record_fill(struct run_record *r, const struct target_request *req, const char *target,
                  const struct target_result *res, s32 status, const struct ledger *ledger);
+
+/* Adds time series to a record. */
+void record_add_series(struct run_record *r, const struct series *s);
+
+/* The series of that name, or NULL. */
+const struct record_series *record_series(const struct run_record *r, const char *name);
 
 /* A record of a run that did not get as far as a result. @err is a sentence. */
 void record_broken(struct run_record *r, const struct target_request *req, const char *target,

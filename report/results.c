@@ -105,6 +105,28 @@ void column_compare(const struct results *r, const struct result_column *base,
 		&(to)->list[k];                                                                    \
 	})
 
+/* Histograms add up: all latencies of all seeds. Both lists are in order. */
+static void add_buckets(struct record_latency *to, const struct record_latency *from)
+{
+	struct record_bucket *b = report_alloc(to->nr_buckets + from->nr_buckets, sizeof(*b));
+	u32 i = 0;
+	u32 k = 0;
+	u32 n = 0;
+
+	while (i < to->nr_buckets || k < from->nr_buckets) {
+		u64 x = i < to->nr_buckets ? to->bucket[i].low_ns : UINT64_MAX;
+		u64 y = k < from->nr_buckets ? from->bucket[k].low_ns : UINT64_MAX;
+
+		b[n] = x <= y ? to->bucket[i++] : from->bucket[k++];
+		if (x == y)
+			b[n].count += from->bucket[k++].count;
+		n++;
+	}
+	free(to->bucket);
+	to->bucket = b;
+	to->nr_buckets = n;
+}
+
 static void add_record(struct run_record *sum, const struct run_record *r)
 {
 	sum->elapsed_ns += r->elapsed_ns;
@@ -144,6 +166,7 @@ static void add_record(struct run_record *sum, const struct run_record *r)
 		l->p99_ns += f->p99_ns;
 		l->p999_ns += f->p999_ns;
 		l->max_ns = max(l->max_ns, f->max_ns);
+		add_buckets(l, f);
 	}
 }
 

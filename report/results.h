@@ -47,7 +47,7 @@ void column_compare(const struct results *r, const struct result_column *base,
 
 /*
  * One record that stands for the column: counters, spans, locks and costs averaged over the seeds
- * that ran; percentiles averaged and maxima taken; notes of the first. False if none ran.
+ * that ran; percentiles averaged, histograms added up and maxima taken; notes of the first; no series. False if none ran.
  * For record_free().
  */
 bool column_mean(const struct results *r, const struct result_column *c, struct run_record *mean);

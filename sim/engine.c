@@ -17,6 +17,19 @@ static __always_inline void sim_run_cpu(struct sim *sim, struct fiber *from, u64
 	fiber_switch(from, &next->fiber);
 }
 
+/*
+ * All CPUs have come to @now, which is a time to pause at. Whoever samples sees what a CPU that is a
+ * little ahead has done to its own memory; nobody is behind.
+ */
+static noinline void sim_pause(struct sim *sim, u64 now)
+{
+	while (sim->sample_at <= now && sim->sample_at < sim->stop_at)
+		sim->sample_at = sim->sample(sim->sample_arg, sim->sample_at);
+	sim->pause_at = min(sim->sample_at, sim->stop_at);
+	if (now >= sim->stop_at)
+		sim_end(sim, sim->stop ? 0 : -ETIME);
+}
+
 /* The first CPU of the queue. If there is none, nothing will ever happen again. */
 static u64 sim_next(struct sim *sim)
 {
@@ -26,8 +39,8 @@ static u64 sim_next(struct sim *sim)
 		sim_report_deadlock(sim);
 		sim_end(sim, -EDEADLK);
 	}
-	if (heap_key_value(key) >= sim->stop_at)
-		sim_end(sim, sim->stop ? 0 : -ETIME);
+	if (unlikely(heap_key_value(key) >= sim->pause_at))
+		sim_pause(sim, heap_key_value(key));
 	return key;
 }
 
@@ -70,8 +83,8 @@ void sim_order(struct world_cpu *c)
 		if (likely(s->next_irq > c->clock))
 			break; /* it was the first in the queue: nobody is behind it */
 	}
-	if (unlikely(c->clock >= sim->stop_at))
-		sim_end(sim, sim->stop ? 0 : -ETIME);
+	if (unlikely(c->clock >= sim->pause_at))
+		sim_pause(sim, c->clock);
 	sim_set_limit_of_first(s);
 }
 
@@ -288,6 +301,7 @@ void sim_stop(struct world *w)
 
 	sim->stop = true;
 	sim->stop_at = 0;
+	sim->pause_at = 0;
 	sim_refresh(sim);
 }
 

@@ -21,7 +21,7 @@
  *   sched.c    which task a CPU runs; task.c: their lives, sleeping and waking
  *   lock.c     spin locks and semaphores that somebody has to wait for
  *   mmu.c      user mode, address spaces, TLBs; tags.c: contents
- *   disk.c     disks
+ *   disk.c     disks; psi.c: the shares of time that tasks lost to want of memory
  *   report.c   deadlocks, traces
  *
  * Keys are clock << 12 | rank. A CPU's rank is its number, or a seeded permutation of it when
@@ -107,6 +107,8 @@ struct sim_task {
 	bool background; /* sim_run() does not wait for it */
 	u32 nr_runs;     /* times switched to */
 	bool counted;    /* in nr_user */
+	u8 psi;          /* enum sim_psi_state: how psi.c has it */
+	u16 psi_cpu;     /* and on which CPU */
 	enum world_stack stack_kind;
 	u32 speed_bp;
 	u32 nr_batch; /* requests that it may take beyond a disk's limit */
@@ -128,6 +130,17 @@ struct sim_rq {
 };
 
 /* ---- CPUs ---------------------------------------------------------------------------------- */
+
+/* What psi.c counts on a CPU. */
+struct sim_psi {
+	u64 since; /* the times are right until then */
+	u32 nr_stalled;
+	u32 nr_running; /* or ready to */
+	u32 nr_both;
+	u64 some_ns;
+	u64 full_ns;
+	u64 nonidle_ns;
+};
 
 struct sim_cpu {
 	/* What a change of CPUs touches. */
@@ -152,6 +165,7 @@ struct sim_cpu {
 	u64 busy_ns;
 	u64 idle_ns;
 	u32 in_socket; /* index in its socket's list */
+	struct sim_psi psi;
 	struct world_task idle_task;
 	struct sim_task idle;
 };
@@ -183,6 +197,8 @@ struct sim {
 	struct world w; /* first */
 	struct keyheap heap __attribute__((aligned(64)));
 	u64 stop_at;          /* the run ends here */
+	u64 sample_at;        /* and here somebody looks; SIM_NEVER: nobody */
+	u64 pause_at;         /* the earlier of the two */
 	struct sim_cpu *cpus; /* [nr_cpus], by rank; by number they are sim_cpu() */
 	bool running;
 	bool ended;
@@ -204,6 +220,8 @@ struct sim {
 	struct sim_disk *disk;
 	struct sim_tags *tags;
 	struct sim_trace_ring *trace;
+	u64 (*sample)(void *arg, u64 now);
+	void *sample_arg;
 	FILE *report;
 
 	/* The scheduler's constants, scaled by the number of CPUs. */
@@ -265,8 +283,8 @@ static __always_inline void sim_set_limit_of_first(struct sim_cpu *s)
 	}
 	if (s->next_irq < limit)
 		limit = s->next_irq;
-	if (sim->stop_at < limit)
-		limit = sim->stop_at;
+	if (sim->pause_at < limit)
+		limit = sim->pause_at;
 	s->cpu.limit = limit;
 }
 
@@ -407,6 +425,13 @@ void sim_disk_event(struct sim_cpu *s, struct sim_event *e);
 int sim_io_submit(struct world_io *io);
 bool sim_disk_congested(struct world *w, u32 disk, bool write);
 void sim_disk_discard(struct world *w, u32 disk, u64 sector, u64 nr_sectors);
+
+/* ---- psi.c --------------------------------------------------------------------------------- */
+
+void sim_memstall(struct world_task *t);
+
+/* @t may have become able to run, unable, or moved to another CPU, at @now. */
+void psi_task_change(struct sim_task *t, bool runnable, u64 now);
 
 /* ---- report.c ------------------------------------------------------------------------------ */
 

@@ -221,6 +221,7 @@ static void sched_enter(struct sim_cpu *s, struct sim_task *t)
 	t->exec_start = c->clock;
 	t->prev_sum_exec_ns = t->sum_exec_ns;
 	t->nr_runs += 1;
+	psi_task_change(t, true, c->clock);
 	if (t->task->kind == WORLD_TASK_USER)
 		s->sim->user_ran_at = c->clock;
 	if (t->task->as)
@@ -274,6 +275,8 @@ void sched_switch(struct sim_cpu *s, bool ready)
 	sched_leave(s);
 	if (ready)
 		sched_enqueue(s, prev);
+	else
+		psi_task_change(prev, false, c->clock);
 	if (next) {
 		sched_enter(s, next);
 		fiber_switch(&prev->fiber, &next->fiber);
@@ -398,6 +401,7 @@ static void sched_activate(struct sim_cpu *s, struct sim_task *t)
 	if (!s->sim->running && s->parked == SIM_PARKED_IDLE)
 		idle = true;
 	sched_enqueue(s, t);
+	psi_task_change(t, true, t->ready_at);
 	if (idle ||
 	    running->vruntime - t->vruntime > sched_scale(s->sim->sched_wakeup_granularity_ns, t))
 		sched_kick(s);

@@ -29,6 +29,7 @@ static const struct world_ops sim_ops = {
 	.schedule = sim_schedule,
 	.cond_resched = sim_cond_resched,
 	.wake = sim_wake,
+	.memstall = sim_memstall,
 	.user = sim_user,
 	.user_compute = sim_user_compute,
 	.use_as = sim_use_as,
@@ -251,6 +252,10 @@ static void sim_set_options(struct sim *sim, const struct sim_options *opt)
 	memcpy(w->fail_every, opt->fail_every, sizeof(w->fail_every));
 	sim->explore = opt->explore;
 	sim->stop_at = opt->max_ns ? opt->max_ns : SIM_NEVER;
+	sim->sample = opt->sample;
+	sim->sample_arg = opt->sample_arg;
+	sim->sample_at = opt->sample ? opt->sample_ns : SIM_NEVER;
+	sim->pause_at = min(sim->stop_at, sim->sample_at);
 	sim->report = opt->report ? opt->report : stderr;
 }
 

@@ -30,6 +30,14 @@ struct sim_options {
 	const char *again; /* the command that repeats this run, for reports; NULL: unknown */
 	FILE *report;      /* where a deadlock is explained; NULL: stderr */
 	u32 fail_every[8]; /* failure injection, by enum world_fail */
+
+	/*
+	 * Called when every CPU has come to virtual time @now, first at sample_ns; returns the time of
+	 * the next call, which must be later. It looks and changes nothing. NULL: never.
+	 */
+	u64 (*sample)(void *arg, u64 now);
+	void *sample_arg;
+	u64 sample_ns;
 };
 
 /*
@@ -91,6 +99,20 @@ struct sim_disk_stats {
 	u64 depth_ns;           /* requests in use, integrated over time */
 	struct hist latency[2]; /* from joining the queue to being served, ns */
 };
+
+/*
+ * The machine as a whole. The two stall times are of the time since the last call, each CPU's weighted
+ * by how long it was not idle, as Linux aggregates them every two seconds.
+ */
+struct sim_load {
+	u64 idle_ns;    /* of all CPUs together */
+	u32 nr_running; /* tasks that have a CPU */
+	u32 nr_queued;  /* tasks that wait for one */
+	u64 some_ns; /* memory pressure, as PSI has it: some tasks were held up since the last call */
+	u64 full_ns; /* ... and nobody did anything else */
+};
+
+struct sim_load sim_load_at(const struct world *w, u64 now);
 
 const struct sim_disk_stats *sim_disk_stats(const struct world *w, u32 disk);
 

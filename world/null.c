@@ -337,6 +337,12 @@ bool null_wake(struct world_task *t)
 	return true;
 }
 
+/* Nobody asks for the shares of time. */
+void null_memstall(struct world_task *t)
+{
+	(void)t;
+}
+
 /* ---- locks ---------------------------------------------------------------------------------- */
 
 void null_spin_lock(struct spinlock *l)

@@ -308,6 +308,7 @@ static const struct world_ops null_ops = {
 	.schedule = null_schedule,
 	.cond_resched = null_cond_resched,
 	.wake = null_wake,
+	.memstall = null_memstall,
 	.user = null_user,
 	.user_compute = null_user_compute,
 	.use_as = null_use_as,

@@ -55,6 +55,7 @@ void null_task_exit(void);
 u64 null_schedule(u64 timeout);
 void null_cond_resched(void);
 bool null_wake(struct world_task *t);
+void null_memstall(struct world_task *t);
 void null_spin_lock(struct spinlock *l);
 void null_spin_unlock(struct spinlock *l);
 void null_down(struct rw_semaphore *s, bool write);

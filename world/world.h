@@ -122,6 +122,7 @@ struct world_task {
 	s8 nice;
 	u32 span_depth;
 	u16 span_stack[LEDGER_DEPTH_MAX];
+	u16 memstall; /* depth of psi_memstall_enter() */
 	u64 utime_ns;
 	u64 stime_ns;
 	u64 mode_start; /* clock at the last change of user/system */
@@ -279,6 +280,7 @@ struct world_ops {
 	u64 (*schedule)(u64 timeout_ns);
 	void (*cond_resched)(void);
 	bool (*wake)(struct world_task *t);
+	void (*memstall)(struct world_task *t);
 	void (*user)(bool enter);
 	void (*user_compute)(u64 ns);
 	void (*use_as)(struct world_as *as);
@@ -906,6 +908,28 @@ static inline bool waitqueue_active(const struct wait_queue_head *q)
 	} while (0)
 
 #define wait_event(q, condition) wait_event_key(q, 0, condition)
+
+/*
+ * What the running task does from here on, also while it sleeps, is for want of memory: it reclaims,
+ * waits for somebody who does, or reads back what was taken from it. The world keeps the shares of
+ * time in which some, or all, tasks were so (Linux's PSI). Nests.
+ */
+static inline void psi_memstall_enter(void)
+{
+	struct world_task *t = world_self->task;
+
+	if (t->memstall++ == 0)
+		world_self->w->ops->memstall(t);
+}
+
+static inline void psi_memstall_leave(void)
+{
+	struct world_task *t = world_self->task;
+
+	VM_BUG_ON(!t->memstall);
+	if (--t->memstall == 0)
+		world_self->w->ops->memstall(t);
+}
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 

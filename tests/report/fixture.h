@@ -44,8 +44,8 @@ __attribute__((unused)) static void fixture_record(struct run_record *r, const c
 		(struct record_lock){report_strdup("&zone->lock"), 100, 10, 5000, 900, 7000, 800};
 	r->nr_latencies = 1;
 	r->latency = report_alloc(1, sizeof(*r->latency));
-	r->latency[0] =
-		(struct record_latency){report_strdup("fault"), 1000, 500, 400, 600, 900, 950, 990};
+	r->latency[0] = (struct record_latency){
+		report_strdup("fault"), 1000, 500, 400, 600, 900, 950, 990, 0, NULL};
 	r->nr_costs = 1;
 	r->cost = report_alloc(1, sizeof(*r->cost));
 	r->cost[0] = (struct record_cost){report_strdup("fault_trap"), 1000};
