@@ -43,10 +43,21 @@ static int knob_check(const char *name, const char *value, char *err)
 /* Sums over zones come after the counters: "allocstall" is meaningful for every kernel. */
 static const char *metric_at(u32 i)
 {
-	static const char *const other[] = {"elapsed",       "user",           "sys",
-	                                    "allocstall",    "pgalloc",        "pgrefill",
-	                                    "pgskip",        "pgsteal_kswapd", "pgsteal_direct",
-	                                    "pgscan_kswapd", "pgscan_direct"};
+	static const char *const other[] = {"elapsed",
+	                                    "user",
+	                                    "sys",
+	                                    "allocstall",
+	                                    "pgalloc",
+	                                    "pgrefill",
+	                                    "pgskip",
+	                                    "pgsteal_kswapd",
+	                                    "pgsteal_direct",
+	                                    "pgscan_kswapd",
+	                                    "pgscan_direct",
+	                                    "throughput",
+	                                    "estimate_cpu_share",
+	                                    "min_breach_pages",
+	                                    "watermark_min"};
 
 	if (i < ARRAY_SIZE(other))
 		return other[i];

@@ -387,6 +387,7 @@ static void collect(struct sim_target *s, struct target_result *res)
 		res->sys_ns += sys;
 	}
 	machine_counters(s->machine, add_counter, &(struct counting){res, &s->before});
+	machine_gauges(s->machine, add_counter, &(struct counting){res, NULL});
 	note_disk_errors(s);
 	snprintf(res->notes, sizeof(res->notes), "%s", s->notes);
 }

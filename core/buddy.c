@@ -439,6 +439,7 @@ u32 rmqueue_bulk(struct zone *z, unsigned int order, u32 count, struct page_list
 		mod_zone_state_steps(z, NR_FREE_PAGES, -(1 << order), nr);
 	else
 		mod_zone_state(z, NR_FREE_PAGES, -(long)(nr << order));
+	zone_free_taken(z, (long)nr << order);
 	spin_unlock_irq(&z->lock);
 	return nr;
 }
@@ -449,8 +450,10 @@ struct page *rmqueue_buddy(struct zone *z, unsigned int order, enum migratetype 
 
 	spin_lock_irq(&z->lock);
 	p = __rmqueue(z, order, mt, alloc_flags);
-	if (p)
+	if (p) {
 		mod_zone_state(z, NR_FREE_PAGES, -(1L << order));
+		zone_free_taken(z, 1L << order);
+	}
 	spin_unlock_irq(&z->lock);
 	return p;
 }
@@ -463,6 +466,7 @@ void free_one_page(struct zone *z, struct page *page, unsigned int order)
 	zone_reset_scanned(z);
 	__free_one_page(z, pfn, order, get_pageblock_migratetype(z, pfn));
 	mod_zone_state(z, NR_FREE_PAGES, 1L << order);
+	z->nr_free += 1L << order;
 	spin_unlock_irq(&z->lock);
 }
 

@@ -381,6 +381,7 @@ unsigned long node_page_state(struct zone *z, enum vm_item item); /* through z->
 long stat_exact(const struct machine *m, const struct stat_holder *h, enum vm_item item);
 
 void refresh_zone_stat_thresholds(struct machine *m);
+unsigned long zone_max_drift(const struct zone *z); /* what all CPUs' differences can hide */
 void set_pgdat_percpu_threshold(struct pglist_data *pgdat, bool pressure);
 void refresh_cpu_vm_stats(struct machine *m); /* folds the running CPU's differences */
 void vmstat_audit(struct machine *m);

@@ -43,6 +43,12 @@
 #define KNOB_SWAP_READAHEAD(E) E(SWAP_RA_CLUSTER, "cluster") E(SWAP_RA_VMA, "vma")
 #define KNOB_SWAP_SLOTS(E) E(SWAP_SLOTS_3_12, "3.12") E(SWAP_SLOTS_6_12, "6.12")
 #define KNOB_ZRAM_STREAMS(E) E(ZRAM_STREAMS_ONE, "one") E(ZRAM_STREAMS_PER_CPU, "per_cpu")
+#define KNOB_FREE_ESTIMATE(E)                                                                      \
+	E(ESTIMATE_CHEAP, "cheap")                                                                 \
+	E(ESTIMATE_SNAPSHOT, "snapshot")                                                           \
+	E(ESTIMATE_RESERVE, "reserve")                                                             \
+	E(ESTIMATE_AS_POSTED, "reserve-as-posted") E(ESTIMATE_PRESSURE, "pressure")
+#define KNOB_WMARK_PAGES(E) E(WMARK_PAGES_PRESENT, "present") E(WMARK_PAGES_MANAGED, "managed")
 #define KNOB_OOM(E) E(OOM_MEMDIE, "memdie") E(OOM_REAPER, "reaper")
 
 #define KNOBS(NUM, ENUM)                                                                           \
@@ -77,6 +83,14 @@
 	ENUM(watermark_order, "watermark.order", KNOB_WMARK_ORDER, WMARK_ORDER_DECAY,              \
 	     WMARK_ORDER_BLOCK, "97a16fc82a7c (4.4)",                                              \
 	     "order > 0: min halves with each order, or one suitable block is enough")             \
+	ENUM(watermark_pages, "watermark.pages", KNOB_WMARK_PAGES, WMARK_PAGES_MANAGED,            \
+	     WMARK_PAGES_MANAGED, "3.9",                                                           \
+	     "size of a zone for marks: all but its mem_map, or what the allocator got")           \
+	ENUM(free_estimate, "vmstat.free_estimate", KNOB_FREE_ESTIMATE, ESTIMATE_PRESSURE,         \
+	     ESTIMATE_PRESSURE,                                                                    \
+	     "mail 004 (13 October 2010), aa45484031dd (2.6.36), "                                 \
+	     "88f5acf88ae6 (2.6.38)",                                                              \
+	     "what watermark tests know of free pages that CPUs' counters hide")                   \
 	ENUM(zone_fair, "alloc.zone_fair", KNOB_OFF_ON, KNOB_ON, KNOB_OFF,                         \
 	     "81c0a2bb515f (3.12) to 4.7", "zones of a node take turns by nr_alloc_batch")         \
 	ENUM(pcp, "pcp.high", KNOB_PCP, PCP_FIXED, PCP_AUTO, "6.7",                                \
@@ -168,6 +182,8 @@ KNOB_DECLARE(rmap_lock_policy, KNOB_RMAP_LOCK);
 KNOB_DECLARE(swap_readahead_policy, KNOB_SWAP_READAHEAD);
 KNOB_DECLARE(swap_slots_policy, KNOB_SWAP_SLOTS);
 KNOB_DECLARE(zram_streams_policy, KNOB_ZRAM_STREAMS);
+KNOB_DECLARE(free_estimate_policy, KNOB_FREE_ESTIMATE);
+KNOB_DECLARE(watermark_pages_policy, KNOB_WMARK_PAGES);
 KNOB_DECLARE(oom_policy, KNOB_OOM);
 #undef KNOB_DECLARE
 #undef E

@@ -105,6 +105,13 @@ long machine_leave_free(struct machine *m, u32 node, const char *zone, u64 nr);
 void machine_counters(struct machine *m,
                       void (*fn)(const char *name, u64 value, bool event, void *arg), void *arg);
 
+/*
+ * The same for figures of the model that no kernel prints: how far free memory fell below min
+ * without the counter saying so (the worst zone's), and the highest min mark of a zone.
+ */
+void machine_gauges(struct machine *m,
+                    void (*fn)(const char *name, u64 value, bool event, void *arg), void *arg);
+
 /* What sample.c tells of: amounts as they are, and totals that only grow. */
 enum sample_kind { SAMPLE_PAGES, SAMPLE_EVENTS };
 

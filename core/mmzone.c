@@ -88,6 +88,14 @@ static void span_add(u64 *start, unsigned long *spanned, const struct hw_range *
 	*start = first;
 }
 
+/* DMA has none: the descriptors of its few pages are where there is more room. */
+static u64 range_memmap(const struct hw_machine *hw, const struct hw_range *r)
+{
+	if (r->start_pfn < DMA_END_PFN)
+		return 0;
+	return min(r->nr_pages * hw->descriptor_bytes / PAGE_SIZE, r->nr_reserved);
+}
+
 static void zone_size_add(struct machine *m, struct zone *z, const struct hw_range *r)
 {
 	struct pglist_data *pgdat = z->pgdat;
@@ -96,6 +104,7 @@ static void zone_size_add(struct machine *m, struct zone *z, const struct hw_ran
 	span_add(&pgdat->node_start_pfn, &pgdat->node_spanned_pages, r);
 	z->present_pages += r->nr_pages;
 	z->managed_pages += r->nr_pages - r->nr_reserved;
+	z->memmap_pages += range_memmap(m->world->hw, r);
 	z->nr_fresh += 1; /* at most one fresh range each */
 	m->totalram_pages += r->nr_pages - r->nr_reserved;
 	m->max_pfn = max(m->max_pfn, r->start_pfn + r->nr_pages);
@@ -166,6 +175,7 @@ static void range_free(struct machine *m, const struct hw_range *r)
 	if (!nr)
 		return;
 	free_boot_range(z, start, end);
+	z->nr_free += nr;
 	z->stat.v[NR_FREE_PAGES].v += nr;
 	m->vm_stat.v[NR_FREE_PAGES].v += nr;
 }

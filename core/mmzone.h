@@ -154,21 +154,26 @@ struct zone {
 	unsigned long spanned_pages; /* (c) */
 	unsigned long present_pages; /* (c) */
 	unsigned long managed_pages; /* (c) */
+	unsigned long memmap_pages;  /* (c) of the present ones, what page descriptors take */
 
 	unsigned long _watermark[NR_WMARK]; /* (a) pages, boost left out; use wmark() */
 	unsigned long watermark_boost;      /* (a) pages */
 	long lowmem_reserve[MAX_NR_ZONES];  /* (c) by the highest zone the request may use */
 	unsigned long percpu_drift_mark;    /* (a) 0: the cheap counter is good enough */
-	u8 threshold_normal;                /* (c) */
-	u8 threshold_pressure;              /* (c) */
-	u32 inactive_ratio;                 /* (c) before 4.8 */
-	u32 flags;                          /* (a) enum zone_flags */
+	long estimate_mark;    /* (c) cheap values below it are checked: see free_estimate.c */
+	u8 threshold_normal;   /* (c) */
+	u8 threshold_pressure; /* (c) */
+	u32 inactive_ratio;    /* (c) before 4.8 */
+	u32 flags;             /* (a) enum zone_flags */
 
 	struct spinlock lock;                  /* irq-safe */
 	struct free_area free_area[MAX_ORDER]; /* (Z) */
 	struct fresh_range *fresh;             /* (Z) taken from fresh[fresh_next] on */
 	u32 nr_fresh;
 	u32 fresh_next;
+	long nr_free;          /* (Z) pages that are free: what NR_FREE_PAGES estimates */
+	long min_unreserved;   /* (c) the min mark without mail 004's reserve */
+	long min_breach_pages; /* (Z) see note_min_breach() */
 	u8 *pageblock_type; /* (Z) by block from the zone's first on; see get_pageblock_migratetype() */
 
 	s32 pcp_high; /* (c) of a new per-CPU list: batch, high and its bounds */

@@ -141,6 +141,8 @@ static __always_inline bool zone_watermark_fast(struct zone *z, unsigned int ord
 	world_order();
 	world_line_read(&z->stat.line);
 	free = max(atomic_long_peek(&z->stat.v[NR_FREE_PAGES]), 0L);
+	if (unlikely(free < z->estimate_mark))
+		free = zone_nr_free_checked(z, free);
 	if (likely(!order && free > (long)mark + z->lowmem_reserve[highest])) {
 		charge(COST_WATERMARK);
 		return true;
@@ -306,13 +308,15 @@ static __always_inline struct page *alloc_page_fast(struct machine *m, gfp_t gfp
 	struct per_cpu_pages *pcp;
 	struct page_list *list;
 	struct page *page;
+	long free;
 
 	world_order();
 	if (unlikely(z->flags & (ZONE_FAIR_DEPLETED | ZONE_BELOW_HIGH | ZONE_BOOSTED_WATERMARK) ||
 	             z->type > gfp_zone_table[gfp & 15] || z->pgdat != pgdat))
 		return NULL;
-	if (unlikely(atomic_long_peek(&z->stat.v[NR_FREE_PAGES]) <=
-	             (long)wmark(z, fixed ? WMARK_LOW : WMARK_HIGH)))
+	free = atomic_long_peek(&z->stat.v[NR_FREE_PAGES]);
+	if (unlikely(free <= (long)wmark(z, fixed ? WMARK_LOW : WMARK_HIGH) ||
+	             free < z->estimate_mark))
 		return NULL;
 	pcp = z->pcp[world_self->id];
 	if (unlikely(!pcp))
@@ -520,6 +524,8 @@ static void zone_audit(struct machine *m, struct zone *z)
 	              "node %u zone %s: %lu pages are free, nr_free_pages says %ld",
 	              z->pgdat->node_id, z->name, nr_free, stat_exact(m, &z->stat, NR_FREE_PAGES));
 	VM_BUG_ON(nr_free + pcp_count_pages(z) > z->managed_pages);
+	VM_BUG_ON((long)nr_free != z->nr_free);
+	free_estimate_audit(z);
 }
 
 void page_alloc_audit(struct machine *m)

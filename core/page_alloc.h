@@ -57,6 +57,17 @@ static inline void set_pageblock_migratetype(struct zone *z, u64 pfn, enum migra
 	z->pageblock_type[block] = (u8)(mt ^ MIGRATE_MOVABLE);
 }
 
+/*
+ * How large a zone is to formulas: to 3.8 all that is present but the page descriptors, then what
+ * the allocator was given at boot.
+ */
+static inline unsigned long zone_size(const struct zone *z)
+{
+	return z->machine->knob.watermark_pages == WMARK_PAGES_PRESENT
+	               ? z->present_pages - z->memmap_pages
+	               : z->managed_pages;
+}
+
 /* One past the last pfn of the zone. */
 static inline u64 zone_end_pfn(const struct zone *z)
 {
@@ -74,11 +85,37 @@ static inline bool zone_has_fresh(const struct zone *z)
 	return z->fresh_next < z->nr_fresh;
 }
 
+/* ---- free_estimate.c -------------------------------------------------------------------------- */
+
+/* Up to 2.6.37 what a watermark test goes by: the cheap value, unless it may hide a shortage. */
+long zone_nr_free_pages(struct zone *z);
+/* The same, when the cheap value @free has been read and is below z->estimate_mark. */
+long zone_nr_free_checked(struct zone *z, long free);
+/* Mail 004: pages that the min mark is raised by, for what the counters of all CPUs may hide. */
+unsigned long zone_drift_reserve(const struct zone *z);
+/* The mail's patch as it was posted, on marks and drift marks that have been set. */
+void setup_wmarks_as_posted(struct machine *m, unsigned long pages_min, unsigned long lowmem);
+/* What the policy makes of the drift marks that have been set. */
+void setup_free_estimate(struct machine *m);
+void note_min_breach(struct zone *z);
+void free_estimate_audit(const struct zone *z);
+
+/* @nr pages have left the free lists, and NR_FREE_PAGES knows. zone->lock held. */
+static inline void zone_free_taken(struct zone *z, long nr)
+{
+	z->nr_free -= nr;
+	if (unlikely(z->nr_free < z->min_unreserved))
+		note_min_breach(z);
+}
+
 /* ---- watermark.c ----------------------------------------------------------------------------- */
 
 /* The test itself, on a number of free pages the caller has read. */
 bool __zone_watermark_ok(struct zone *z, unsigned int order, unsigned long mark,
                          int highest_zoneidx, u32 alloc_flags, long free);
+
+/* The marks of @z for its share of @pages_min. */
+void zone_set_marks(struct zone *z, unsigned long pages_min, unsigned long lowmem);
 
 /* The sizes of per-CPU lists; called by setup_per_zone_wmarks(). */
 void zone_set_pageset_sizes(struct machine *m, struct zone *z); /* pcp.c */

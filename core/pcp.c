@@ -32,7 +32,7 @@ static s32 batch_round(unsigned long batch)
 /* Half a megabyte or 1/1024 of the zone, a quarter of that: at most 31. 0 acts as 1. */
 static s32 zone_batchsize_fixed(const struct zone *z)
 {
-	unsigned long batch = min(z->managed_pages / 1024, (512UL << 10) / PAGE_SIZE) / 4;
+	unsigned long batch = min(zone_size(z) / 1024, (512UL << 10) / PAGE_SIZE) / 4;
 
 	return batch_round(max(batch, 1UL));
 }
@@ -157,6 +157,7 @@ static void free_bulk_fixed(struct zone *z, struct per_cpu_pages *pcp, s32 count
 
 	pcp->count -= count;
 	mod_zone_state_steps(z, NR_FREE_PAGES, 1, (u32)count);
+	z->nr_free += count;
 	while (count) {
 		do {
 			batch += 1;
@@ -188,6 +189,7 @@ static void free_bulk_auto(struct zone *z, struct per_cpu_pages *pcp, s32 count,
 		}
 		pcp->count -= (s32)(nr << order);
 		mod_zone_state_steps(z, NR_FREE_PAGES, 1 << order, nr);
+		z->nr_free += (long)nr << order;
 		i = (i + 1) % NR_PCP_LISTS;
 	}
 }

@@ -221,9 +221,9 @@ u64 vm_event_zones(const struct machine *m, enum vm_event e)
  * Twice the bits of the number of CPUs, times those of the zone's size in units of 128 MiB; a byte
  * holds no more than 125 with room to step over.
  */
-static u8 calculate_normal_threshold(u32 nr_cpus, unsigned long managed_pages)
+static u8 calculate_normal_threshold(u32 nr_cpus, unsigned long pages)
 {
-	unsigned long mem = managed_pages >> (27 - PAGE_SHIFT);
+	unsigned long mem = pages >> (27 - PAGE_SHIFT);
 
 	return (u8)min(125, 2 * fls(nr_cpus) * (1 + fls64(mem)));
 }
@@ -250,18 +250,24 @@ static void holder_set_threshold(struct machine *m, struct stat_holder *h, u8 th
 	}
 }
 
+unsigned long zone_max_drift(const struct zone *z)
+{
+	u32 nr_cpus = z->machine->nr_cpus;
+
+	return (unsigned long)nr_cpus * calculate_normal_threshold(nr_cpus, zone_size(z));
+}
+
 /*
  * The drift mark is the value of the cheap counter from which on the true one cannot be below the
  * high mark. 0 where the drift is too small to matter.
  */
 static void zone_set_threshold(struct machine *m, struct zone *z)
 {
-	unsigned long drift;
+	unsigned long drift = zone_max_drift(z);
 
-	z->threshold_normal = calculate_normal_threshold(m->nr_cpus, z->managed_pages);
+	z->threshold_normal = calculate_normal_threshold(m->nr_cpus, zone_size(z));
 	z->threshold_pressure = calculate_pressure_threshold(z);
 	holder_set_threshold(m, &z->stat, z->threshold_normal);
-	drift = (unsigned long)m->nr_cpus * z->threshold_normal;
 	z->percpu_drift_mark = 0;
 	if (drift > z->_watermark[WMARK_LOW] - z->_watermark[WMARK_MIN])
 		z->percpu_drift_mark = z->_watermark[WMARK_HIGH] + drift;
@@ -289,6 +295,8 @@ void set_pgdat_percpu_threshold(struct pglist_data *pgdat, bool pressure)
 {
 	struct machine *m = pgdat->machine;
 
+	if (m->knob.free_estimate != ESTIMATE_PRESSURE)
+		return;
 	world_order();
 	for (struct zone *z = pgdat->zone; z < pgdat->zone + MAX_NR_ZONES; z++)
 		if (z->percpu_drift_mark)

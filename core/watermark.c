@@ -29,8 +29,8 @@ static unsigned long nr_free_buffer_pages(struct machine *m)
 	for_each_populated_zone (m, pgdat, z) {
 		unsigned long high = z->_watermark[WMARK_HIGH];
 
-		if (z->type != ZONE_MOVABLE && z->managed_pages > high)
-			sum += z->managed_pages - high;
+		if (z->type != ZONE_MOVABLE && zone_size(z) > high)
+			sum += zone_size(z) - high;
 	}
 	return sum;
 }
@@ -75,17 +75,21 @@ static unsigned long lowmem_pages(struct machine *m)
 
 	for_each_zone (m, pgdat, z)
 		if (all || z->type != ZONE_MOVABLE)
-			sum += z->managed_pages;
+			sum += zone_size(z);
 	return sum;
 }
 
-static void zone_set_marks(struct zone *z, unsigned long pages_min, unsigned long lowmem)
+void zone_set_marks(struct zone *z, unsigned long pages_min, unsigned long lowmem)
 {
 	const struct knobs *k = &z->machine->knob;
-	unsigned long share = mul_div_u64(pages_min, z->managed_pages, lowmem);
-	unsigned long min = share;
-	unsigned long gap = share >> 2;
+	unsigned long share = mul_div_u64(pages_min, zone_size(z), lowmem);
+	unsigned long min;
+	unsigned long gap;
 
+	z->min_unreserved = (long)share;
+	share += zone_drift_reserve(z);
+	min = share;
+	gap = share >> 2;
 	if (!gap_is_scaled(z->machine)) {
 		z->_watermark[WMARK_MIN] = min;
 		z->_watermark[WMARK_LOW] = min + gap;
@@ -133,7 +137,7 @@ static void set_lowmem_reserve(struct machine *m, struct pglist_data *pgdat)
 		unsigned long above = 0;
 
 		for (int j = i + 1; j < MAX_NR_ZONES; j++) {
-			above += pgdat->zone[j].managed_pages;
+			above += zone_size(&pgdat->zone[j]);
 			z->lowmem_reserve[j] =
 				ratio[i] && managed_zone(z) ? (long)(above / ratio[i]) : 0;
 		}
@@ -158,9 +162,9 @@ static void set_totalreserve_pages(struct machine *m)
 }
 
 /* How many active anonymous pages there may be for each inactive one: before 4.8 by zone size. */
-static u32 zone_inactive_ratio(unsigned long managed_pages)
+static u32 zone_inactive_ratio(unsigned long pages)
 {
-	unsigned long gb = managed_pages >> (30 - PAGE_SHIFT);
+	unsigned long gb = pages >> (30 - PAGE_SHIFT);
 
 	return gb ? (u32)int_sqrt(10 * gb) : 1;
 }
@@ -188,15 +192,18 @@ void setup_per_zone_wmarks(struct machine *m)
 	set_marks(m, max(m->min_free_kbytes, khugepaged_min_free_kbytes(m)));
 	if (m->knob.min_free_kbytes)
 		set_marks(m, m->knob.min_free_kbytes);
+	refresh_zone_stat_thresholds(m);
+	if (m->knob.free_estimate == ESTIMATE_AS_POSTED)
+		setup_wmarks_as_posted(m, m->min_free_kbytes >> (PAGE_SHIFT - 10), lowmem_pages(m));
+	setup_free_estimate(m);
 	for_each_node (m, pgdat)
 		set_lowmem_reserve(m, pgdat);
 	set_totalreserve_pages(m);
 	for_each_populated_zone (m, pgdat, z) {
-		z->inactive_ratio = zone_inactive_ratio(z->managed_pages);
+		z->inactive_ratio = zone_inactive_ratio(zone_size(z));
 		zone_set_pageset_sizes(m, z);
 		zone_set_alloc_batch(m, z);
 	}
-	refresh_zone_stat_thresholds(m);
 }
 
 /* ---- the test --------------------------------------------------------------------------------------- */
@@ -263,17 +270,23 @@ bool zone_watermark_ok(struct zone *z, unsigned int order, unsigned long mark, i
                        u32 alloc_flags)
 {
 	return __zone_watermark_ok(z, order, mark, highest_zoneidx, alloc_flags,
-	                           (long)zone_page_state(z, NR_FREE_PAGES));
+	                           zone_nr_free_pages(z));
 }
 
-/* As exact as need be: below the drift mark the differences of all CPUs are added up. */
+/* kswapd's own from 2.6.38 on. As exact as need be: below the drift mark all CPUs are asked. */
 bool zone_watermark_ok_safe(struct zone *z, unsigned int order, unsigned long mark,
                             int highest_zoneidx, u32 alloc_flags)
 {
-	unsigned long free = zone_page_state(z, NR_FREE_PAGES);
+	unsigned long free;
 
-	if (z->percpu_drift_mark && free < z->percpu_drift_mark)
+	if (z->machine->knob.free_estimate != ESTIMATE_PRESSURE)
+		return zone_watermark_ok(z, order, mark, highest_zoneidx, alloc_flags);
+	free = zone_page_state(z, NR_FREE_PAGES);
+	if (z->percpu_drift_mark && free < z->percpu_drift_mark) {
+		span_enter(SPAN_ESTIMATE);
 		free = zone_page_state_snapshot(z, NR_FREE_PAGES);
+		span_exit();
+	}
 	return __zone_watermark_ok(z, order, mark, highest_zoneidx, alloc_flags, (long)free);
 }
 

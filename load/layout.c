@@ -268,6 +268,7 @@ int profile_build(const struct profile *p, struct machine_shape *shape, u64 give
 	hw->nr_nodes = shape->nr_nodes;
 	hw->hz = p->hz;
 	hw->seed_jitter_bp = p->variation_bp;
+	hw->descriptor_bytes = (u32)p->memory.descriptor_bytes;
 	hw->queued_spinlocks = p->spinlocks == 1;
 	hw->autogroup = p->autogroup;
 	memcpy(hw->cost_ns, p->cost_ns, sizeof(hw->cost_ns));

@@ -255,7 +255,8 @@ static json_t *config_of(const struct config *c)
 
 static json_t *column_of(const struct results *r, const struct result_column *c)
 {
-	static const char *const metric[] = {"elapsed", "user", "sys"};
+	static const char *const metric[] = {"elapsed", "user", "sys", "throughput",
+	                                     "estimate_cpu_share"};
 	json_t *j = made(json_object());
 	json_t *runs = made(json_array());
 	json_t *summary = made(json_object());

@@ -451,6 +451,33 @@ static bool is_zone_part(const char *name, const char *metric)
 	return strncmp(name, metric, n) == 0 && name[n] && counter_stem(name) == n;
 }
 
+/* How fast a load that touches memory got on, where each touch is a fault. */
+static double faults_per_second(const struct run_record *r)
+{
+	const struct record_counter *c = find_counter(r, "pgfault");
+
+	return c && r->elapsed_ns ? (double)c->value * 1e9 / (double)r->elapsed_ns : 0;
+}
+
+/* Time in spans of that name, with what is below them, as a part of all CPUs' busy time. */
+static double span_share(const struct run_record *r, const char *name)
+{
+	u64 busy = 0;
+	u64 in = 0;
+
+	for (u32 i = 0; i < r->nr_spans; i++) {
+		const char *at = strstr(r->span[i].path, name);
+		size_t n = strlen(name);
+
+		if (strcmp(r->span[i].path, "idle") == 0)
+			continue;
+		busy += r->span[i].ns;
+		if (at && (at == r->span[i].path || at[-1] == '/') && (!at[n] || at[n] == '/'))
+			in += r->span[i].ns;
+	}
+	return busy ? (double)in / (double)busy : 0;
+}
+
 bool record_metric(const struct run_record *r, const char *metric, double *value)
 {
 	const struct record_counter *c = find_counter(r, metric);
@@ -464,6 +491,10 @@ bool record_metric(const struct run_record *r, const char *metric, double *value
 		*value = (double)r->sys_ns / 1e9;
 	else if (c)
 		*value = (double)c->value;
+	else if (strcmp(metric, "throughput") == 0)
+		*value = faults_per_second(r);
+	else if (strcmp(metric, "estimate_cpu_share") == 0)
+		*value = span_share(r, "estimate");
 	else if (strcmp(metric, "oom_kill") == 0) /* a counter since 4.13 only */
 		*value = r->nr_oom_kills;
 	else {

@@ -72,6 +72,7 @@ struct hw_machine {
 	u32 nr_disks;
 	u32 hz;                 /* timer ticks a second */
 	u32 seed_jitter_bp;     /* seeded spread of user code's time, per call, parts of 10,000 */
+	u32 descriptor_bytes;   /* of a page descriptor; those of a range are in its nr_reserved */
 	bool queued_spinlocks;  /* 4.2 and later; otherwise ticket locks */
 	bool autogroup;         /* all user tasks are one session, with one task's share of a CPU */
 	struct hw_cpu *cpu;     /* [nr_cpus] */

@@ -63,6 +63,7 @@
 	X(CLEAR, "clear_page")                                                                     \
 	X(OOM, "oom")                                                                              \
 	X(VMSTAT, "vmstat")                                                                        \
+	X(ESTIMATE, "estimate")                                                                    \
 	X(THROTTLE, "throttle")                                                                    \
 	X(CONGESTION, "congestion_wait")                                                           \
 	/* waiting, booked by the world under the span that waits */                               \

@@ -212,6 +212,173 @@ TEST(worked_numbers_of_seed_004_come_out)
 	check_worked_row("6.18", 64, 4, 2097152, 1448, 3545, 5642, 12810, 112, 32);
 }
 
+/* ---- mail 004: vmstat.free_estimate ---- */
+
+static u32 policy_under_test;
+
+static void set_policy(struct machine *m)
+{
+	m->knob.free_estimate = policy_under_test;
+}
+
+/* One of @nr_nodes equal nodes; @mark: what is left of the drift mark. */
+static void check_policy(u32 policy, u32 nr_cpus, u32 nr_nodes, u64 pages, unsigned long min,
+                         unsigned long mark)
+{
+	struct hw_machine *hw = null_hw(nr_cpus, nr_nodes, 64);
+	struct machine *m;
+	struct zone *z;
+
+	for (u32 i = 0; i < nr_nodes; i++)
+		hw->range[i] = (struct hw_range){
+			.start_pfn = (1UL << 20) + i * (pages + 4096),
+			.nr_pages = pages,
+			.node = (u16)i,
+		};
+	hw->nr_ranges = nr_nodes;
+	policy_under_test = policy;
+	m = bare_create(hw, "4.0", set_policy);
+	z = bare_zone(m, ZONE_NORMAL);
+	assert_int_equal(z->_watermark[WMARK_MIN], min);
+	assert_int_equal(z->_watermark[WMARK_LOW], min + min / 4);
+	assert_int_equal(z->_watermark[WMARK_HIGH], min + min / 2);
+	assert_int_equal(z->percpu_drift_mark, mark);
+	assert_int_equal(z->estimate_mark, policy == ESTIMATE_PRESSURE ? 0 : mark);
+	bare_destroy(m, hw);
+}
+
+TEST(mail_004_s_reserve_is_the_drift_where_that_is_below_one_percent)
+{
+	/* 3.7. Exactly 2 GiB: 1448 + 2 x 24; a page less: 1448 + 2 x 20, the mail's 1488. */
+	check_policy(ESTIMATE_RESERVE, 2, 1, 524288, 1448 + 48, 0);
+	check_policy(ESTIMATE_RESERVE, 2, 1, 524287, 1488, 0);
+	/* 4 x 8 GiB, 64 CPUs: 64 x 112 = 7168; with the mail's threshold of 98, 6272: 7720. */
+	check_policy(ESTIMATE_RESERVE, 64, 4, 2097152, 1448 + 7168, 0);
+	/* Four zones of 2097151: 2 * sqrt(16 * 4 * 2097151) / 16 is 1447. */
+	check_policy(ESTIMATE_RESERVE, 64, 4, 2097151, 1447 + 6272, 0);
+	/* 2048 CPUs: 256000 is more than 167772; min is 64, for the clamp at 64 MiB. */
+	check_policy(ESTIMATE_RESERVE, 2048, 256, 16777216, 64, 256096);
+	check_policy(ESTIMATE_SNAPSHOT, 2048, 256, 16777216, 64, 256096);
+	check_policy(ESTIMATE_SNAPSHOT, 64, 4, 2097152, 1448, 9340);
+	check_policy(ESTIMATE_SNAPSHOT, 2, 1, 524288, 1448, 0);
+	check_policy(ESTIMATE_CHEAP, 64, 4, 2097152, 1448, 0);
+	check_policy(ESTIMATE_PRESSURE, 64, 4, 2097152, 1448, 9340);
+	/* The patch as posted adds nothing where no mark is set. */
+	check_policy(ESTIMATE_AS_POSTED, 2, 1, 524288, 1448, 0);
+}
+
+TEST(mail_004_s_new_min_is_7720_pages)
+{
+	/* 1448 + 98 x 64: the mail's second example, a zone of 8 GB less its descriptors. */
+	struct hw_machine *hw = bare_zones(64, 0, 0, 2068480);
+	struct machine *m;
+
+	policy_under_test = ESTIMATE_RESERVE;
+	m = bare_create(hw, "4.0", set_policy);
+	/* The only zone has all of pages_min. */
+	set_marks(m, 1448 * 4);
+	assert_int_equal(bare_zone(m, ZONE_NORMAL)->_watermark[WMARK_MIN], 7720);
+	assert_int_equal(bare_zone(m, ZONE_NORMAL)->min_unreserved, 1448);
+	bare_destroy(m, hw);
+}
+
+TEST(mail_004_s_patch_as_posted_adds_up_over_the_zones)
+{
+	static const unsigned long min[] = {3556, 5664, 7772, 9881};
+	struct hw_machine *hw = null_hw(64, 4, 64);
+	struct machine *m;
+
+	for (u32 i = 0; i < 4; i++)
+		hw->range[i] = (struct hw_range){
+			.start_pfn = (1UL << 20) + i * 2097152UL,
+			.nr_pages = 2068480,
+			.node = (u16)i,
+		};
+	hw->nr_ranges = 4;
+	m = bare_create(hw, "4.0", NULL);
+	/* 19.5: pages_min of 23170 kB, and the mark that the mail's zone had, 2161 + 6272. */
+	for (u32 i = 0; i < 4; i++)
+		m->node[i].zone[ZONE_NORMAL].percpu_drift_mark = 8433;
+	setup_wmarks_as_posted(m, 23170 / 4, 4 * 2068480UL);
+	for (u32 i = 0; i < 4; i++) {
+		assert_int_equal(m->node[i].zone[ZONE_NORMAL]._watermark[WMARK_MIN], min[i]);
+		assert_int_equal(m->node[i].zone[ZONE_NORMAL].percpu_drift_mark, 0);
+	}
+	bare_destroy(m, hw);
+}
+
+TEST(to_3_8_a_zone_is_what_is_present_but_its_descriptors)
+{
+	/* 8 GiB with 56 bytes of struct page each: 28672 pages. The kernel has 1000 more. */
+	struct hw_machine *hw = bare_zones(64, 0, 0, 2097152);
+	struct zone *z;
+	struct machine *m;
+
+	hw->range[0].nr_reserved = 28672 + 1000;
+	hw->descriptor_bytes = 56;
+	m = bare_create(hw, "4.0", NULL);
+	z = bare_zone(m, ZONE_NORMAL);
+	assert_int_equal(zone_size(z), 2097152 - 28672 - 1000);
+	m->knob.watermark_pages = WMARK_PAGES_PRESENT;
+	assert_int_equal(zone_size(z), 2068480);
+	bare_destroy(m, hw);
+}
+
+/* A CPU that has taken @nr of the zone's pages and told nobody. */
+static void hide_pages(struct machine *m, struct zone *z, u32 cpu, long nr)
+{
+	null_set_cpu(m->world, cpu);
+	mod_zone_state(z, NR_FREE_PAGES, -nr);
+	z->nr_free -= nr;
+}
+
+TEST(the_snapshot_is_taken_only_below_the_mark_and_while_kswapd_is_awake)
+{
+	struct hw_machine *hw = bare_zones(64, 0, 0, 2068480);
+	struct wait_queue_entry asleep;
+	struct machine *m;
+	struct zone *z;
+
+	policy_under_test = ESTIMATE_SNAPSHOT;
+	m = bare_create(hw, "4.0", set_policy);
+	z = bare_zone(m, ZONE_NORMAL);
+	init_waitqueue_head(&z->pgdat->kswapd_wait);
+	/* 64 CPUs hide 98 each. */
+	for (u32 cpu = 0; cpu < 64; cpu++)
+		hide_pages(m, z, cpu, 98);
+	atomic_long_set(&z->stat.v[NR_FREE_PAGES], z->estimate_mark);
+	assert_int_equal(zone_nr_free_pages(z), z->estimate_mark);
+	atomic_long_set(&z->stat.v[NR_FREE_PAGES], z->estimate_mark - 1);
+	assert_int_equal(zone_nr_free_pages(z), z->estimate_mark - 1 - 6272);
+	list_add(&asleep.list, &z->pgdat->kswapd_wait.list);
+	assert_int_equal(zone_nr_free_pages(z), z->estimate_mark - 1);
+	bare_destroy(m, hw);
+}
+
+TEST(a_breach_of_min_counts_if_the_estimate_does_not_see_it)
+{
+	static const u32 blind[] = {ESTIMATE_CHEAP, ESTIMATE_SNAPSHOT};
+
+	for (u32 i = 0; i < 2; i++) {
+		struct hw_machine *hw = bare_zones(64, 0, 0, 2068480);
+		struct machine *m;
+		struct zone *z;
+
+		policy_under_test = blind[i];
+		m = bare_create(hw, "4.0", set_policy);
+		z = bare_zone(m, ZONE_NORMAL);
+		init_waitqueue_head(&z->pgdat->kswapd_wait);
+		for (u32 cpu = 0; cpu < 64; cpu++)
+			hide_pages(m, z, cpu, 98);
+		/* The counter says min + 31, and 31 pages more are taken: 6272 short, unseen. */
+		atomic_long_set(&z->stat.v[NR_FREE_PAGES], z->min_unreserved + 1);
+		z->nr_free = z->min_unreserved + 32 - 6272;
+		zone_free_taken(z, 31);
+		assert_int_equal(z->min_breach_pages, blind[i] == ESTIMATE_CHEAP ? 6272 - 1 : 0);
+		bare_destroy(m, hw);
+	}
+}
+
 TEST(seed_004_s_machine_has_the_thresholds_it_printed)
 {
 	/* min 2876 by itself; the printed marks are those of one of four nodes. */

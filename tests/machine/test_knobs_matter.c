@@ -20,6 +20,7 @@ static const struct {
 	{"watermark.order", "test_watermark"},
 	{"alloc.fallback", "test_buddy"},
 	{"vm.watermark_boost_factor", "test_watermark"},
+	{"watermark.pages", "test_watermark: these machines have no descriptors"},
 	{"thp.enabled", "test_watermark: these machines set vm.min_free_kbytes"},
 	{"vm.lowmem_reserve_ratio.dma32", "test_watermark: needs 4 GB short of memory"},
 	{"vm.lowmem_reserve_ratio.normal",
