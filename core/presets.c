@@ -26,15 +26,27 @@ struct preset {
 
 /* By age. A base may stand anywhere in the table. */
 static const struct preset presets[] = {
-	{"2.6.35", "2.6.36", 0, {{0}}},
-	{"2.6.36", "2.6.38", 0, {{0}}},
+	{"2.6.35",
+         "2.6.36",
+         0,
+         {
+		 {"vmstat.free_estimate", ESTIMATE_CHEAP},
+	 }},
+	{"2.6.36",
+         "2.6.38",
+         0,
+         {
+		 {"vmstat.free_estimate", ESTIMATE_SNAPSHOT}, /* to 2.6.37 */
+		 {"thp.enabled", THP_NEVER},                  /* 2.6.38 */
+	 }},
 	{"2.6.38", "3.1", 0, {{0}}},
 	{"3.1",
          "3.16",
          0,
          {
-		 {"alloc.zone_fair", KNOB_OFF},         /* 3.12 */
-		 {"lru.add_batches", LRU_ADD_PER_LIST}, /* 3.11 */
+		 {"lru.add_batches", LRU_ADD_PER_LIST},    /* 3.11 */
+		 {"alloc.zone_fair", KNOB_OFF},            /* 3.12 */
+		 {"watermark.pages", WMARK_PAGES_PRESENT}, /* to 3.8 */
 	 }},
 	{"3.16", "4.0", 0, {{0}}},
 	{"4.0", NULL, 0, {{0}}},

@@ -35,7 +35,8 @@ TEST(batches_follow_the_size_of_the_zone)
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(row); i++) {
-		struct zone z = {.managed_pages = row[i].mib << 8};
+		static struct machine m = {.knob.watermark_pages = WMARK_PAGES_MANAGED};
+		struct zone z = {.machine = &m, .managed_pages = row[i].mib << 8};
 
 		assert_int_equal(zone_batchsize_fixed(&z), row[i].s);
 		assert_int_equal(zone_batchsize_auto(&z), row[i].t);
