@@ -137,6 +137,21 @@ $(B)/%.o: %.S $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,AS,$@)$(compile) -c -o $@ $<
 
+# Which Quire made a result: the commit, and a hash of the sources, which an edit changes too.
+commit_now := $(shell git describe --always --abbrev=12 --exclude='*' 2>/dev/null || echo unknown)
+sources_now := $(shell cat $(sort $(wildcard $(foreach f,$(folders),$(f)/*.[chS]))) | \
+	sha256sum | cut -c1-16)
+define commit_text
+#define QUIRE_COMMIT "$(commit_now)"
+#define QUIRE_SOURCES "$(sources_now)"
+endef
+ifneq ($(file <$(B)/commit.h),$(commit_text))
+$(file >$(B)/commit.h,$(commit_text))
+endif
+
+$(B)/report/version.o: CPPFLAGS += -include $(B)/commit.h
+$(B)/report/version.o: $(B)/commit.h
+
 define archive_rule
 $(B)/lib$(1).a: $(call objs,$(1))
 	$$(call say,AR,$$@)rm -f $$@ && ar rcsD $$@ $$(filter %.o,$$^)

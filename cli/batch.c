@@ -290,7 +290,12 @@ static void prepare(const struct batch *b, struct results *out)
 
 	*out = (struct results){.nr_seeds = b->nr_seeds, .nr_columns = b->nr_cells};
 	out->scenario = report_strdup(b->path);
+	out->scenario_hash = hash_file(b->path);
 	out->title = title_of(s);
+	out->nr_words = b->nr_words;
+	out->word = report_alloc(b->nr_words, sizeof(*out->word));
+	for (u32 i = 0; i < b->nr_words; i++)
+		out->word[i] = report_strdup(b->word[i]);
 	out->seed = report_alloc(b->nr_seeds, sizeof(*out->seed));
 	for (u32 i = 0; i < b->nr_seeds; i++)
 		out->seed[i] = b->seed + i;
@@ -302,6 +307,7 @@ static void prepare(const struct batch *b, struct results *out)
 		c->variant = report_strdup(cell->s->variant[cell->variant].name);
 		c->point = report_strdup(cell->point);
 		c->target = report_strdup(cell->ops->name);
+		c->profile_hash = hash_file(cell->s->profile->path);
 		c->record = report_alloc(b->nr_seeds, sizeof(*c->record));
 		batch_config(cell, &c->config);
 		for (u32 k = 0; k < b->nr_seeds; k++) {

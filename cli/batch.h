@@ -17,6 +17,8 @@ struct batch_cell {
 struct batch {
 	const char *path;  /* of the scenario, as the user gave it */
 	const char *again; /* options that a repetition of one run needs, with a leading space */
+	u32 nr_words;      /* options by which `quire run` does all of this again */
+	const char *const *word;
 	u32 nr_cells;
 	const struct batch_cell *cell;
 	u32 nr_seeds;

@@ -26,6 +26,7 @@ struct verb {
 };
 
 int verb_run(int argc, char **argv);
+int verb_compare(int argc, char **argv);
 int verb_reproduce(int argc, char **argv);
 int verb_list(int argc, char **argv);
 

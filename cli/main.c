@@ -7,6 +7,7 @@
 
 static const struct verb verbs[] = {
 	{"run", "run a scenario, on a simulated machine or on this host", verb_run},
+	{"compare", "explain a result, or one result against another", verb_compare},
 	{"reproduce", "the mails' experiments, published beside simulated", verb_reproduce},
 	{"list", "scenarios, machines, knobs, costs, counters", verb_list},
 };

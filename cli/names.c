@@ -13,6 +13,7 @@
 #include "core/knobs.h"
 #include "core/vmstat.h"
 #include "host/host.h"
+#include "report/metric.h"
 
 static const struct target_ops *const targets[] = {&sim_target_ops, &host_target_ops};
 
@@ -44,6 +45,7 @@ static int knob_check(const char *name, const char *value, char *err)
 static const char *metric_at(u32 i)
 {
 	static const char *const other[] = {"elapsed",
+	                                    "real",
 	                                    "user",
 	                                    "sys",
 	                                    "allocstall",
@@ -65,7 +67,10 @@ static const char *metric_at(u32 i)
 	if (i < NR_VM_EVENTS)
 		return vm_event_name[i];
 	i -= NR_VM_EVENTS;
-	return i < NR_VM_ITEMS ? vm_item_name[i] : NULL;
+	if (i < NR_VM_ITEMS)
+		return vm_item_name[i];
+	i -= NR_VM_ITEMS;
+	return metric_derived_at(i) ? metric_derived_at(i)->name : NULL;
 }
 
 const struct load_names cli_load_names = {

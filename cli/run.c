@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/jobs.h"
 #include "cli/vary.h"
+#include "report/load.h"
 #include "report/save.h"
 #include "report/text.h"
 
@@ -18,6 +19,7 @@
 #define CPU_SECONDS 600
 
 enum {
+	OPT_FROM,
 	OPT_ON,
 	OPT_VARIANT,
 	OPT_VARY,
@@ -39,6 +41,8 @@ enum {
 };
 
 static const struct option_spec spec[] = {
+	[OPT_FROM] = {"from", 0, "FILE",
+                      "run again what made this result (--json); other options come on top"},
 	[OPT_ON] = {"on", 0, "TARGETS", "sim (default), host, or both: sim,host"},
 	[OPT_VARIANT] = {"variant", 0, "NAME,...", "only these of the scenario's variants"},
 	[OPT_VARY] = {"vary", 0, "NAME=A,B,...",
@@ -74,8 +78,11 @@ struct run_args {
 	char path[PATH_MAX];
 	const struct target_ops *on[4];
 	u32 nr_on;
+	const char *from;     /* NULL: a new run */
+	struct results made;  /* what is in that file */
 	const char *variants; /* NULL: all */
 	struct vary vary;
+	const char *vary_text[VARY_MAX];
 	const char *set[SETTINGS_MAX];
 	u32 nr_sets;
 	u64 repeat; /* 0: by default */
@@ -140,15 +147,46 @@ static bool parse_targets(struct run_args *a, const char *text)
 	}
 }
 
+static bool parse_option(struct run_args *a, struct options *o, int opt);
+
+/* The scenario and the options of a result. They stay in a->made. */
+static bool load_from(struct run_args *a, const char *path)
+{
+	char err[LOAD_ERROR_MAX];
+	struct options o = {
+		.verb = "quire run --from", .spec = spec, .nr_specs = ARRAY_SIZE(spec)};
+	int opt;
+
+	if (a->from || results_load(path, &a->made, err)) {
+		cli_error("%s", a->from ? "--from can be given once" : err);
+		return false;
+	}
+	a->from = path;
+	if (!a->scenario)
+		a->scenario = a->made.scenario;
+	o.argc = (int)a->made.nr_words;
+	o.argv = a->made.word;
+	while ((opt = options_next(&o)) != OPTION_END)
+		if (opt == OPT_FROM || opt == OPTION_WORD || !parse_option(a, &o, opt)) {
+			cli_error("%s: the options in it are not those of a run", path);
+			return false;
+		}
+	return true;
+}
+
 static bool parse_option(struct run_args *a, struct options *o, int opt)
 {
 	switch (opt) {
+	case OPT_FROM:
+		return load_from(a, o->value);
 	case OPT_ON:
 		return parse_targets(a, o->value);
 	case OPT_VARIANT:
 		a->variants = o->value;
 		return true;
 	case OPT_VARY:
+		if (a->vary.nr_axes < VARY_MAX)
+			a->vary_text[a->vary.nr_axes] = o->value;
 		return vary_add(&a->vary, o->value);
 	case OPT_SET:
 		if (!strchr(o->value, '=')) {
@@ -315,6 +353,26 @@ static bool check_variants(const struct scenario *s, const char *list)
 	return true;
 }
 
+static bool unchanged(const struct run_args *a, const char *path, const char *then)
+{
+	char *now = hash_file(path);
+	bool same = !then || strcmp(then, now) == 0;
+
+	if (!same)
+		cli_error("%s has changed since %s was made (%s then, %s now)", path, a->from,
+		          then, now);
+	free(now);
+	return same;
+}
+
+/* Whether what --from names is still what it was. */
+static bool check_from(const struct run_args *a, const struct scenario *s)
+{
+	return !a->from || strcmp(a->scenario, a->made.scenario) != 0 ||
+	       (unchanged(a, a->path, a->made.scenario_hash) &&
+	        (a->machine || unchanged(a, s->profile->path, a->made.column[0].profile_hash)));
+}
+
 static bool make_plan(const struct run_args *a, struct run_plan *p)
 {
 	const struct scenario *s;
@@ -327,6 +385,8 @@ static bool make_plan(const struct run_args *a, struct run_plan *p)
 		if (!load_point(a, p, i))
 			return false;
 	s = p->scenario[0];
+	if (!check_from(a, s))
+		return false;
 	if (a->variants && !check_variants(s, a->variants))
 		return false;
 	p->cell = report_alloc((size_t)a->nr_on * p->nr_points * s->nr_variants, sizeof(*p->cell));
@@ -473,8 +533,49 @@ static bool simulated(const struct run_args *a)
 	return true;
 }
 
+/* The options that decide about the results, for --from. The texts live as long as @a. */
+static u32 options_of(const struct run_args *a, const char **word, char *numbers, u32 nr_seeds)
+{
+	const struct {
+		const char *name;
+		const char *value;
+	} one[] = {{"--variant", a->variants}, {"--machine", a->machine}, {"--kernel", a->kernel}};
+	u32 n = 0;
+
+	word[n++] = "--on";
+	word[n++] = a->nr_on == 1        ? a->on[0]->name
+	            : a->on[0] == a->on[1] ? "sim,sim"
+	            : a->on[0] == target_by_name("sim") ? "sim,host"
+	                                                : "host,sim";
+	for (size_t i = 0; i < ARRAY_SIZE(one); i++) {
+		if (one[i].value) {
+			word[n++] = one[i].name;
+			word[n++] = one[i].value;
+		}
+	}
+	for (u32 i = 0; i < a->nr_sets; i++) {
+		word[n++] = "--set";
+		word[n++] = a->set[i];
+	}
+	for (u32 i = 0; i < a->vary.nr_axes; i++) {
+		word[n++] = "--vary";
+		word[n++] = a->vary_text[i];
+	}
+	snprintf(numbers, 32, "%u", nr_seeds);
+	snprintf(numbers + 32, 32, "%lu", a->seed);
+	word[n++] = "--repeat";
+	word[n++] = numbers;
+	word[n++] = "--seed";
+	word[n++] = numbers + 32;
+	if (a->check)
+		word[n++] = "--check";
+	return n;
+}
+
 static int execute(const struct run_args *a, struct run_plan *p)
 {
+	const char *word[2 * SETTINGS_MAX + 2 * VARY_MAX + 16];
+	char numbers[64];
 	struct batch b = {
 		.path = a->path,
 		.nr_cells = p->nr_cells,
@@ -492,6 +593,8 @@ static int execute(const struct run_args *a, struct run_plan *p)
 	b.nr_seeds = (u32)a->repeat;
 	if (!b.nr_seeds)
 		b.nr_seeds = p->nr_cells > 1 && simulated(a) ? 8 : 1;
+	b.word = word;
+	b.nr_words = options_of(a, word, numbers, b.nr_seeds);
 	b.again = p->again = again_options(a->set, a->nr_sets, a->machine, a->kernel, a->check);
 	status = batch_run(&b, &r);
 	if (status != CLI_USAGE && status != CLI_NO_HOST && any_ran(&r)) {
@@ -532,6 +635,7 @@ int verb_run(int argc, char **argv)
 	}
 	free_plan(&p);
 	vary_free(&a->vary);
+	results_free(&a->made);
 	free(a);
 	return status;
 }

@@ -3,6 +3,7 @@
  */
 #include "report/bytes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,4 +101,29 @@ u32 bytes_get_count(struct bytes_reader *r, size_t min_size)
 		return 0;
 	}
 	return (u32)n;
+}
+
+u64 hash_bytes(u64 h, const void *data, size_t len)
+{
+	const u8 *p = data;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ p[i]) * 0x100000001b3UL;
+	return h;
+}
+
+char *hash_file(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	u64 h = HASH_START;
+	char buf[4096];
+	size_t n;
+
+	if (!f)
+		return report_strdup("");
+	while ((n = fread(buf, 1, sizeof(buf), f)))
+		h = hash_bytes(h, buf, n);
+	fclose(f);
+	snprintf(buf, sizeof(buf), "%016lx", h);
+	return report_strdup(buf);
 }

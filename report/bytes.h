@@ -40,4 +40,11 @@ u32 bytes_get_count(struct bytes_reader *r, size_t min_size);
 void *report_alloc(size_t n, size_t size);
 char *report_strdup(const char *text);
 
+/* FNV-1a of @len bytes, beginning with HASH_START or continuing @h: to notice changes, no more. */
+#define HASH_START 0xcbf29ce484222325UL
+u64 hash_bytes(u64 h, const void *data, size_t len);
+
+/* Of a whole file as 16 digits; "" if it cannot be read. For free(). */
+char *hash_file(const char *path);
+
 #endif

@@ -73,7 +73,9 @@ char *format_change(char *buf, double ratio)
 
 char *format_comparison(char *buf, const struct comparison *c)
 {
-	if (c->base == c->value)
+	if (c->base_missing || c->value_missing)
+		snprintf(buf, FORMAT_MAX, "n/a");
+	else if (c->base == c->value)
 		snprintf(buf, FORMAT_MAX, "=");
 	else if (c->base == 0 || c->value == 0)
 		snprintf(buf, FORMAT_MAX, "%s", c->base == 0 ? "new" : "gone");

@@ -26,7 +26,8 @@ char *format_change(char *buf, double ratio);
 
 /*
  * A variant's change against its baseline: "+85.5%"; "~" if there were pairs enough to find a
- * difference and there is none; "new" or "gone" if one side is 0; "=" if both are the same.
+ * difference and there is none; "new" or "gone" if one side is 0; "=" if both are the same; "n/a" if
+ * a side does not have the metric.
  */
 char *format_comparison(char *buf, const struct comparison *c);
 

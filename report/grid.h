@@ -20,7 +20,7 @@
 #include "lib/types.h"
 
 #define GRID_COLUMNS_MAX 72
-#define GRID_WIDTH 100 /* what a mail and a terminal bear */
+#define GRID_WIDTH 80 /* what a mail and a terminal bear */
 
 struct grid {
 	char align[GRID_COLUMNS_MAX + 1]; /* 'l' or 'r' */

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "lib/bug.h"
+#include "report/format.h"
+#include "report/metric.h"
 #include "report/save.h"
 #include "report/version.h"
 
@@ -56,6 +58,8 @@ json_t *json_document(const char *kind)
 	set(j, "schema", number(JSON_SCHEMA));
 	set(j, "kind", text(kind));
 	set(j, "quire", text(QUIRE_VERSION));
+	set(j, "commit", text(quire_commit));
+	set(j, "sources", text(quire_sources));
 	return j;
 }
 
@@ -253,6 +257,68 @@ static json_t *config_of(const struct config *c)
 	return j;
 }
 
+/* What one comparison says; of a side that does not have the metric, nothing. */
+static json_t *comparison_of(const char *metric, const struct comparison *c)
+{
+	bool ratio = c->base != 0;
+	json_t *j = made(json_object());
+	char change[FORMAT_MAX];
+
+	set(j, "n", number(c->n));
+	set(j, "base", c->base_missing ? json_null() : json_double(c->base));
+	set(j, "value", c->value_missing ? json_null() : json_double(c->value));
+	if (!c->base_missing && !c->value_missing) {
+		set(j, "diff", json_double(c->diff));
+		set(j, "diff_lo", json_double(c->diff_lo));
+		set(j, "diff_hi", json_double(c->diff_hi));
+		set(j, "ratio", ratio ? json_double(c->ratio) : json_null());
+		set(j, "ratio_lo", ratio ? json_double(c->ratio_lo) : json_null());
+		set(j, "ratio_hi", ratio ? json_double(c->ratio_hi) : json_null());
+		set(j, "hedges_g", json_double(c->g));
+		set(j, "p", json_double(c->p));
+	}
+	set(j, "significant", json_boolean(c->significant));
+	set(j, "change", text(format_comparison(change, c)));
+	set(j, "judgement",
+	    text(c->significant ? metric_judgement(metric, c->base, c->value) : ""));
+	return j;
+}
+
+static bool either_has(const struct results *r, const struct result_column *a,
+                       const struct result_column *b, const char *metric)
+{
+	return column_has(r, a, metric) || column_has(r, b, metric);
+}
+
+/* Of a column against the first with its target: times, counters, mmtests' metrics. */
+static json_t *comparisons_of(const struct results *r, const struct result_column *c)
+{
+	static const char *const time[] = {"elapsed", "user", "sys"};
+	const struct result_column *base = results_find(r, NULL, NULL, c->target);
+	const struct run_record *first = &c->record[0];
+	const struct metric_info *m;
+	json_t *j = made(json_object());
+	struct comparison cmp;
+
+	for (size_t i = 0; i < ARRAY_SIZE(time); i++) {
+		column_compare(r, base, c, time[i], &cmp);
+		set(j, time[i], comparison_of(time[i], &cmp));
+	}
+	for (u32 i = 0; i < first->nr_counters; i++) {
+		column_compare(r, base, c, first->counter[i].name, &cmp);
+		if (cmp.base != 0 || cmp.value != 0)
+			set(j, first->counter[i].name,
+			    comparison_of(first->counter[i].name, &cmp));
+	}
+	for (u32 i = 0; (m = metric_derived_at(i)); i++) {
+		if (json_object_get(j, m->name) || !either_has(r, base, c, m->name))
+			continue;
+		column_compare(r, base, c, m->name, &cmp);
+		set(j, m->name, comparison_of(m->name, &cmp));
+	}
+	return j;
+}
+
 static json_t *column_of(const struct results *r, const struct result_column *c)
 {
 	static const char *const metric[] = {"elapsed", "user", "sys", "throughput",
@@ -267,6 +333,7 @@ static json_t *column_of(const struct results *r, const struct result_column *c)
 	set(j, "machine", text(c->record[0].machine));
 	set(j, "kernel", text(c->record[0].kernel));
 	set(j, "cpus", number(c->record[0].nr_cpus));
+	set(j, "profile_hash", c->profile_hash ? text(c->profile_hash) : json_null());
 	set(j, "config", config_of(&c->config));
 	for (size_t i = 0; i < ARRAY_SIZE(metric); i++) {
 		struct summary s;
@@ -275,6 +342,8 @@ static json_t *column_of(const struct results *r, const struct result_column *c)
 		set(summary, metric[i], json_summary(&s));
 	}
 	set(j, "summary", summary);
+	if (c != results_find(r, NULL, NULL, c->target))
+		set(j, "comparison", comparisons_of(r, c));
 	for (u32 i = 0; i < r->nr_seeds; i++)
 		append(runs, run_of(&c->record[i]));
 	set(j, "runs", runs);
@@ -316,16 +385,36 @@ static void print_compact(FILE *f, const char *text)
 	}
 }
 
+char *json_checksum(const json_t *root)
+{
+	json_t *bare = made(json_copy((json_t *)root)); /* shallow */
+	char buf[17];
+	char *dump;
+
+	json_object_del(bare, "checksum");
+	dump = json_dumps(bare, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	if (!dump)
+		panic("out of host memory for JSON");
+	snprintf(buf, sizeof(buf), "%016lx", hash_bytes(HASH_START, dump, strlen(dump)));
+	free(dump);
+	json_decref(bare);
+	return report_strdup(buf);
+}
+
 void json_print(FILE *f, json_t *root)
 {
-	/* Twelve digits: more than any result has, and the same from every compiler. */
-	char *text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+	char *checksum = json_checksum(root);
+	char *dump;
 
-	if (!text)
+	set(root, "checksum", text(checksum));
+	/* Twelve digits: more than any result has, and the same from every compiler. */
+	dump = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+	if (!dump)
 		panic("out of host memory for JSON");
-	print_compact(f, text);
+	print_compact(f, dump);
 	fputc('\n', f);
-	free(text);
+	free(dump);
+	free(checksum);
 	json_decref(root);
 }
 
@@ -333,9 +422,14 @@ void save_json(FILE *f, const void *results)
 {
 	const struct results *r = results;
 	json_t *j = json_document("run");
+	json_t *words = made(json_array());
 
+	for (u32 i = 0; i < r->nr_words; i++)
+		append(words, text(r->word[i]));
 	set(j, "scenario", text(r->scenario));
+	set(j, "scenario_hash", r->scenario_hash ? text(r->scenario_hash) : json_null());
 	set(j, "title", text(r->title));
+	set(j, "options", words);
 	set(j, "seeds", json_seeds(r));
 	set(j, "columns", json_columns(r));
 	json_print(f, j);

@@ -10,9 +10,9 @@
 
 #include "report/results.h"
 
-#define JSON_SCHEMA 1
+#define JSON_SCHEMA 2
 
-/* {schema, kind, quire}: how every document begins. */
+/* {schema, kind, quire, commit, sources}: how every document begins. */
 json_t *json_document(const char *kind);
 
 /* The columns of @r, each with its configuration, summaries and runs. */
@@ -24,7 +24,10 @@ json_t *json_summary(const struct summary *s);
 /* Doubles that JSON cannot hold become null. */
 json_t *json_double(double v);
 
-/* Prints and frees @root. */
+/* Prints and frees @root, which gets a checksum as its last member. */
 void json_print(FILE *f, json_t *root);
+
+/* The checksum of a document, that member apart: 16 digits, for free(). */
+char *json_checksum(const json_t *root);
 
 #endif

@@ -189,7 +189,7 @@ static void print_figures(FILE *f, const struct experiment *e)
 			if (strcmp(e->figure[k].metric, metric) == 0)
 				figure_cells(&grid, e, &e->figure[k]);
 	}
-	grid_print(&grid, f, 2, GRID_WIDTH, 1);
+	grid_print(&grid, f, 2, GRID_WIDTH + 20, 1);
 	grid_free(&grid);
 	fputc('\n', f);
 	if (e->fitted && e->constant)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/metric.h"
 #include "world/hw.h"
 #include "world/ledger.h"
 
@@ -483,7 +484,7 @@ bool record_metric(const struct run_record *r, const char *metric, double *value
 	const struct record_counter *c = find_counter(r, metric);
 	bool found = false;
 
-	if (strcmp(metric, "elapsed") == 0)
+	if (strcmp(metric, "elapsed") == 0 || strcmp(metric, "real") == 0)
 		*value = (double)r->elapsed_ns / 1e9;
 	else if (strcmp(metric, "user") == 0)
 		*value = (double)r->user_ns / 1e9;
@@ -505,7 +506,7 @@ bool record_metric(const struct run_record *r, const char *metric, double *value
 			*value += (double)r->counter[i].value;
 			found = true;
 		}
-		return found;
+		return found || metric_derived(r, metric, value);
 	}
 	return true;
 }

@@ -152,9 +152,10 @@ bool counter_is_amount(const char *name);
 size_t counter_stem(const char *name);
 
 /*
- * A metric by name: "elapsed", "user", "sys" in seconds, "oom_kill", a counter, or a sum of
- * counters that differ in their last part: "allocstall" is also allocstall_normal and so on, as
- * kernels before and after 4.8 would say. False if there is no such thing in this record.
+ * A metric by name: "elapsed" (also "real"), "user", "sys" in seconds, "oom_kill", a counter, a sum
+ * of counters that differ in their last part ("allocstall" is also allocstall_normal and so on, as
+ * kernels before and after 4.8 would say), or a derived one of metric.h. False if there is no such
+ * thing in this record.
  */
 bool record_metric(const struct run_record *r, const char *metric, double *value);
 

@@ -19,7 +19,14 @@ void results_free(struct results *r)
 		free(c->variant);
 		free(c->point);
 		free(c->target);
+		free(c->profile_hash);
 	}
+	for (u32 i = 0; i < r->nr_words; i++)
+		free(r->word[i]);
+	free(r->word);
+	free(r->scenario_hash);
+	free(r->commit);
+	free(r->sources);
 	free(r->column);
 	free(r->seed);
 	free(r->scenario);
@@ -35,22 +42,14 @@ bool column_all_ran(const struct results *r, const struct result_column *c)
 	return true;
 }
 
-static double metric_of(const struct run_record *r, const char *metric)
-{
-	double v = 0;
-
-	record_metric(r, metric, &v);
-	return v;
-}
-
 u32 column_values(const struct results *r, const struct result_column *c, const char *metric,
                   double *v)
 {
 	u32 n = 0;
 
 	for (u32 i = 0; i < r->nr_seeds; i++)
-		if (!c->record[i].status)
-			v[n++] = metric_of(&c->record[i], metric);
+		if (!c->record[i].status && record_metric(&c->record[i], metric, &v[n]))
+			n++;
 	return n;
 }
 
@@ -63,22 +62,49 @@ void column_summary(const struct results *r, const struct result_column *c, cons
 	free(v);
 }
 
+bool column_has(const struct results *r, const struct result_column *c, const char *metric)
+{
+	double v;
+
+	for (u32 i = 0; i < r->nr_seeds; i++)
+		if (!c->record[i].status && record_metric(&c->record[i], metric, &v))
+			return true;
+	return false;
+}
+
+void columns_compare(const struct results *rb, const struct result_column *base,
+                     const struct results *rv, const struct result_column *c, const char *metric,
+                     struct comparison *out)
+{
+	u32 room = min(rb->nr_seeds, rv->nr_seeds);
+	double *b = report_alloc(room, sizeof(*b));
+	double *v = report_alloc(room, sizeof(*v));
+	u32 n = 0;
+
+	for (u32 i = 0; i < room; i++)
+		if (!base->record[i].status && !c->record[i].status &&
+		    record_metric(&base->record[i], metric, &b[n]) &&
+		    record_metric(&c->record[i], metric, &v[n]))
+			n++;
+	compare_pairs(b, v, n, rb->nr_seeds ? rb->seed[0] : 0, out);
+	out->base_missing = !column_has(rb, base, metric);
+	out->value_missing = !column_has(rv, c, metric);
+	if (!n) { /* one side may still be shown */
+		struct summary s;
+
+		column_summary(rb, base, metric, &s);
+		out->base = s.mean;
+		column_summary(rv, c, metric, &s);
+		out->value = s.mean;
+	}
+	free(b);
+	free(v);
+}
+
 void column_compare(const struct results *r, const struct result_column *base,
                     const struct result_column *c, const char *metric, struct comparison *out)
 {
-	double *b = report_alloc(r->nr_seeds, sizeof(*b));
-	double *v = report_alloc(r->nr_seeds, sizeof(*v));
-	u32 n = 0;
-
-	for (u32 i = 0; i < r->nr_seeds; i++) {
-		if (base->record[i].status || c->record[i].status)
-			continue;
-		b[n] = metric_of(&base->record[i], metric);
-		v[n++] = metric_of(&c->record[i], metric);
-	}
-	compare_pairs(b, v, n, r->nr_seeds ? r->seed[0] : 0, out);
-	free(b);
-	free(v);
+	columns_compare(r, base, r, c, metric, out);
 }
 
 /* ---- the mean of a column ----------------------------------------------------------------------- */

@@ -15,11 +15,17 @@ struct result_column {
 	char *target;  /* "sim", "host" */
 	struct run_record *record; /* [results.nr_seeds] */
 	struct config config;      /* every effective value and where it came from */
+	char *profile_hash;        /* of the machine profile's file; NULL: not known */
 };
 
 struct results {
 	char *scenario; /* path */
 	char *title;    /* one line on what it is; "" */
+	char *scenario_hash; /* of the file; NULL: not known */
+	char *commit;        /* of the Quire that ran it; NULL: of this one */
+	char *sources;       /* the hash of its sources; NULL: the same */
+	u32 nr_words;        /* what follows `quire run SCENARIO` to run it again: "--set", "a=b" ... */
+	char **word;
 	u32 nr_seeds;
 	u64 *seed;
 	u32 nr_columns;
@@ -32,8 +38,8 @@ void results_free(struct results *r);
 bool column_all_ran(const struct results *r, const struct result_column *c);
 
 /*
- * The values of @metric in @c, of the seeds that ran, to @v[nr_seeds]; returns how many there are.
- * A metric that a record does not have counts as 0: it is a counter that other kernels have.
+ * The values of @metric in @c, of the seeds that ran and have it, to @v[nr_seeds]; returns how many
+ * there are.
  */
 u32 column_values(const struct results *r, const struct result_column *c, const char *metric,
                   double *v);
@@ -41,9 +47,17 @@ u32 column_values(const struct results *r, const struct result_column *c, const 
 void column_summary(const struct results *r, const struct result_column *c, const char *metric,
                     struct summary *s);
 
-/* Compares @c with @base over the seeds with which both ran. */
+/* Whether any run of @c has @metric: other kernels have other counters. */
+bool column_has(const struct results *r, const struct result_column *c, const char *metric);
+
+/* Compares @c with @base over the seeds with which both ran and have the metric. */
 void column_compare(const struct results *r, const struct result_column *base,
                     const struct result_column *c, const char *metric, struct comparison *out);
+
+/* The same between two results that have the same seeds. */
+void columns_compare(const struct results *rb, const struct result_column *base,
+                     const struct results *rv, const struct result_column *c, const char *metric,
+                     struct comparison *out);
 
 /*
  * One record that stands for the column: counters, spans, locks and costs averaged over the seeds

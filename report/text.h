@@ -25,11 +25,17 @@ void text_run(FILE *f, const struct results *r);
 /* "6.78user 234.09system 0:48.89elapsed" per column, means if there are several seeds. */
 void text_times(FILE *f, const struct text_group *g);
 
-/* records, avg, std, max and min of @metric (in s). */
+/* records, avg, std, max, min and median of @metric (in s). */
 void text_records(FILE *f, const struct text_group *g, const char *metric);
 
 /* Ratios of elapsed, sys and user to the baseline with confidence intervals and p. */
 void text_ratios(FILE *f, const struct text_group *g);
+
+/* Their differences in seconds, with intervals, and in standard deviations. */
+void text_differences(FILE *f, const struct text_group *g);
+
+/* What mmtests derives from the counters of reclaim, under its names. */
+void text_derived(FILE *f, const struct text_group *g);
 
 /* Events that happened in any column, with their change against the baseline; then amounts. */
 void text_counters(FILE *f, const struct text_group *g);
@@ -58,5 +64,20 @@ void text_sides_verdict(FILE *f, const struct results *r, const char *point);
 
 /* Seconds with digits that fit their size: "0.00123", "1.234", "48.89". */
 char *text_seconds(char *buf, double s);
+
+/*
+ * @path[@this] in about @room characters. Paths get long: their ends say what, and their first name
+ * says whose time it is. More of the beginning is shown, and @room exceeded, where two of the @n
+ * would look the same.
+ */
+void text_path(char *out, size_t size, const char *const *path, u32 n, u32 this, size_t room);
+
+/*
+ * Why @c took another time than @base: the spans that took or gave time, by kind of task, adding
+ * up exactly to the difference of elapsed time on all CPUs; then the locks and latencies that moved.
+ * The two may be of different results that have the same seeds.
+ */
+void text_why(FILE *f, const struct results *rb, const struct result_column *base,
+              const struct results *rv, const struct result_column *c);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "report/format.h"
 #include "report/grid.h"
+#include "report/metric.h"
 #include "report/text.h"
 
 /* Decimals that suit seconds of the size of @s. */
@@ -73,7 +74,7 @@ void text_times(FILE *f, const struct text_group *g)
 
 void text_records(FILE *f, const struct text_group *g, const char *metric)
 {
-	static const char *const row[] = {"records", "avg", "std", "max", "min"};
+	static const char *const row[] = {"records", "avg", "std", "max", "min", "median"};
 	struct summary s[TEXT_GROUP_MAX];
 	struct grid grid;
 	int digits;
@@ -86,7 +87,8 @@ void text_records(FILE *f, const struct text_group *g, const char *metric)
 	for (size_t k = 0; k < ARRAY_SIZE(row); k++) {
 		grid_cell(&grid, "  %s", row[k]);
 		for (u32 i = 0; i < g->nr; i++) {
-			const double value[] = {s[i].n, s[i].mean, s[i].std, s[i].max, s[i].min};
+			const double value[] = {s[i].n,   s[i].mean, s[i].std,
+			                        s[i].max, s[i].min,  s[i].median};
 
 			if (k == 0)
 				grid_cell(&grid, "%u", s[i].n);
@@ -101,55 +103,171 @@ void text_records(FILE *f, const struct text_group *g, const char *metric)
 	grid_free(&grid);
 }
 
-/* Of one pair there is neither an interval nor a p. */
-static void interval_cells(struct grid *grid, const struct comparison *c)
+/* "~", "better", "worse"; of too few pairs, nothing. */
+static const char *answer(const char *metric, const struct comparison *c)
 {
-	if (c->n < 2) {
-		grid_cell(grid, "-");
-		grid_cell(grid, "-");
-		return;
+	if (!c->judged || c->base_missing || c->value_missing)
+		return "";
+	return c->significant ? metric_judgement(metric, c->base, c->value) : "~";
+}
+
+static const char *const time_metric[] = {"elapsed", "sys", "user"};
+
+/* Calls @row for each time and each column but the first. */
+static void each_comparison(struct grid *grid, const struct text_group *g,
+                            void (*row)(struct grid *grid, const char *metric,
+                                        const struct comparison *c))
+{
+	for (size_t k = 0; k < ARRAY_SIZE(time_metric); k++) {
+		for (u32 i = 1; i < g->nr; i++) {
+			struct comparison c;
+			char label[128];
+
+			column_label_among(g->column, g->nr, g->column[i], label, sizeof(label));
+			column_compare(g->r, g->column[0], g->column[i], time_metric[k], &c);
+			grid_cell(grid, "  %s", time_metric[k]);
+			grid_cell(grid, "%s", label);
+			row(grid, time_metric[k], &c);
+		}
 	}
-	grid_cell(grid, "[%.3f, %.3f]", c->ratio_lo, c->ratio_hi);
-	grid_cell(grid, "%.4f", c->p);
+}
+
+/* Of one pair there is neither an interval nor a p. */
+static void ratio_row(struct grid *grid, const char *metric, const struct comparison *c)
+{
+	char change[FORMAT_MAX];
+
+	if (c->base == 0)
+		grid_cell(grid, "%s", "");
+	else
+		grid_cell(grid, "%.3f", c->ratio);
+	if (c->base == 0 || c->n < 2) {
+		grid_cell(grid, c->base == 0 ? "" : "-");
+		grid_cell(grid, c->base == 0 ? "" : "-");
+	} else {
+		grid_cell(grid, "[%.3f, %.3f]", c->ratio_lo, c->ratio_hi);
+		grid_cell(grid, "%.4f", c->p);
+	}
+	grid_cell(grid, "%s", format_comparison(change, c));
+	grid_cell(grid, "%s", c->significant ? answer(metric, c) : "");
+}
+
+static void difference_row(struct grid *grid, const char *metric, const struct comparison *c)
+{
+	int digits = decimals(max(c->base, c->value));
+
+	(void)metric;
+	grid_cell(grid, "%+.*f", digits, c->diff);
+	grid_cell(grid, "[%+.*f, %+.*f]", digits, c->diff_lo, digits, c->diff_hi);
+	if (isfinite(c->g))
+		grid_cell(grid, "%+.1f", c->g);
+	else
+		grid_cell(grid, "-");
+}
+
+static void start_comparison(struct grid *grid, const struct text_group *g, const char *align,
+                             const char *what)
+{
+	char base[128];
+
+	column_label_among(g->column, g->nr, g->column[0], base, sizeof(base));
+	grid_init(grid, align);
+	grid_cell(grid, "%s %s", what, base);
+	grid_cell(grid, "%s", "");
 }
 
 void text_ratios(FILE *f, const struct text_group *g)
 {
-	static const char *const metric[] = {"elapsed", "sys", "user"};
-	char base[128];
 	struct grid grid;
 
 	if (g->nr < 2)
 		return;
-	column_label_among(g->column, g->nr, g->column[0], base, sizeof(base));
-	grid_init(&grid, "llrrrr");
-	grid_cell(&grid, "ratio to %s", base);
-	grid_cell(&grid, "%s", "");
+	start_comparison(&grid, g, "llrrrrl", "ratio to");
 	grid_cell(&grid, "ratio");
 	grid_cell(&grid, "95%% interval");
 	grid_cell(&grid, "p");
 	grid_cell(&grid, "change");
-	for (size_t k = 0; k < ARRAY_SIZE(metric); k++) {
-		for (u32 i = 1; i < g->nr; i++) {
-			struct comparison c;
-			char label[128];
-			char change[FORMAT_MAX];
-
-			column_label_among(g->column, g->nr, g->column[i], label, sizeof(label));
-			column_compare(g->r, g->column[0], g->column[i], metric[k], &c);
-			grid_cell(&grid, "  %s", metric[k]);
-			grid_cell(&grid, "%s", label);
-			if (c.base == 0) {
-				for (int blank = 0; blank < 3; blank++)
-					grid_cell(&grid, "%s", "");
-			} else {
-				grid_cell(&grid, "%.3f", c.ratio);
-				interval_cells(&grid, &c);
-			}
-			grid_cell(&grid, "%s", format_comparison(change, &c));
-		}
-	}
+	grid_cell(&grid, "%s", "");
+	each_comparison(&grid, g, ratio_row);
 	grid_print(&grid, f, 2, GRID_WIDTH, 2);
+	grid_free(&grid);
+}
+
+void text_differences(FILE *f, const struct text_group *g)
+{
+	struct grid grid;
+
+	if (g->nr < 2 || g->r->nr_seeds < 2)
+		return;
+	start_comparison(&grid, g, "llrrr", "difference to");
+	grid_cell(&grid, "seconds");
+	grid_cell(&grid, "95%% interval");
+	grid_cell(&grid, "Hedges' g");
+	each_comparison(&grid, g, difference_row);
+	grid_print(&grid, f, 2, GRID_WIDTH, 2);
+	grid_free(&grid);
+}
+
+/* ---- mmtests' summary ------------------------------------------------------------------------------ */
+
+/* "9842.1", "97.3%": percent of what they are of, not of each other. */
+static void derived_cell(struct grid *grid, const struct text_group *g, u32 i,
+                         const struct metric_info *m)
+{
+	struct comparison c;
+	char value[FORMAT_MAX];
+	char change[FORMAT_MAX];
+
+	if (!column_has(g->r, g->column[i], m->name)) {
+		grid_cell(grid, i ? "n/a          " : "n/a");
+		return;
+	}
+	column_compare(g->r, g->column[0], g->column[i], m->name, &c);
+	if (strcmp(m->unit, "%") == 0)
+		snprintf(value, sizeof(value), "%.1f%%", c.value);
+	else
+		format_count(value, m->unit[0] ? round(c.value) : c.value);
+	if (i == 0)
+		grid_cell(grid, "%s", value);
+	else
+		grid_cell(grid, "%s (%7s)", value, format_comparison(change, &c));
+}
+
+static bool derived_moved(const struct text_group *g, const char *name)
+{
+	for (u32 i = 0; i < g->nr; i++)
+		for (u32 k = 0; k < g->r->nr_seeds; k++) {
+			double v;
+
+			if (record_metric(&g->column[i]->record[k], name, &v) && v != 0)
+				return true;
+		}
+	return false;
+}
+
+void text_derived(FILE *f, const struct text_group *g)
+{
+	const struct metric_info *m;
+	struct grid grid;
+	u32 n = 0;
+
+	/* What the host counts is the whole machine's. */
+	if (strcmp(g->column[0]->target, "host") == 0)
+		return;
+	start_grid(&grid, g);
+	head_cells(&grid, g, "mmtests' summary");
+	for (u32 k = 0; (m = metric_derived_at(k)); k++) {
+		if (!derived_moved(g, m->name))
+			continue;
+		grid_cell(&grid, "  %s", m->title);
+		for (u32 i = 0; i < g->nr; i++)
+			derived_cell(&grid, g, i, m);
+		n++;
+	}
+	if (n) {
+		fputc('\n', f);
+		grid_print(&grid, f, 2, GRID_WIDTH, 1);
+	}
 	grid_free(&grid);
 }
 
@@ -174,8 +292,10 @@ static void counter_cells(struct grid *grid, const struct text_group *g, const c
 
 		column_compare(g->r, g->column[0], g->column[i], name, &c);
 		format_count(value, c.value);
-		if (i == 0)
+		if (i == 0 && !c.value_missing)
 			grid_cell(grid, "%s", value);
+		else if (c.value_missing)
+			grid_cell(grid, i ? "n/a          " : "n/a");
 		else
 			grid_cell(grid, "%s (%7s)", value, format_comparison(change, &c));
 	}

@@ -91,25 +91,31 @@ static void shorten(char *out, size_t n, const char *path, u32 heads, size_t roo
 	snprintf(out, n, "%.*s/...%s", (int)head, path, rest);
 }
 
-/*
- * Paths get long: their ends say what, and their first name says whose time it is. More of the
- * beginning is shown, and @room exceeded, where two rows would look the same.
- */
-static void path_cell(struct grid *grid, const struct span_row *row, u32 n, u32 this, size_t room)
+void text_path(char *out, size_t size, const char *const *path, u32 n, u32 this, size_t room)
 {
-	char mine[256];
 	char other[256];
 	bool alone = false;
 
 	for (u32 heads = 1; !alone && heads < 16; heads++) {
-		shorten(mine, sizeof(mine), row[this].path, heads, room);
+		shorten(out, size, path[this], heads, room);
 		alone = true;
 		for (u32 i = 0; alone && i < n; i++) {
-			shorten(other, sizeof(other), row[i].path, heads, room);
-			alone = i == this || strcmp(mine, other) != 0;
+			shorten(other, sizeof(other), path[i], heads, room);
+			alone = i == this || strcmp(out, other) != 0;
 		}
 	}
-	grid_cell(grid, "%s", mine);
+}
+
+static void path_cell(struct grid *grid, const struct span_row *row, u32 n, u32 this, size_t room)
+{
+	const char **path = report_alloc(n, sizeof(*path));
+	char text[256];
+
+	for (u32 i = 0; i < n; i++)
+		path[i] = row[i].path;
+	text_path(text, sizeof(text), path, n, this, room);
+	free(path);
+	grid_cell(grid, "%s", text);
 }
 
 /* One column: share, time, how often, how long each. */
@@ -139,7 +145,7 @@ static void print_one(FILE *f, const struct run_record *m, const struct span_row
 		          row[i].count
 		                  ? format_ns(text, (double)row[i].ns[0] / (double)row[i].count)
 		                  : "");
-		path_cell(&grid, row, n, i, 58);
+		path_cell(&grid, row, n, i, 42);
 	}
 	grid_print(&grid, f, 4, 200, 5);
 	grid_free(&grid);
@@ -149,7 +155,7 @@ static void print_one(FILE *f, const struct run_record *m, const struct span_row
 static void print_many(FILE *f, const struct text_group *g, const struct run_record *mean,
                        const struct span_row *row, u32 n)
 {
-	size_t room = 100 - 4 - min_t(size_t, 60, 18 * g->nr);
+	size_t room = GRID_WIDTH - 4 - min_t(size_t, 40, 15 * g->nr);
 	u64 busy[TEXT_GROUP_MAX];
 	u64 idle[TEXT_GROUP_MAX];
 	struct grid grid;
@@ -309,7 +315,7 @@ void text_locks(FILE *f, const struct text_group *group, u32 nr_rows)
 				grid_cell(&grid, "%s", i ? "" : head[k]);
 			lock_rows(&grid, &mean[i], nr_rows);
 		}
-		grid_print(&grid, f, 4, 200, 7);
+		grid_print(&grid, f, 4, GRID_WIDTH, 1);
 		grid_free(&grid);
 	}
 	free_means(mean, nr);
@@ -379,7 +385,7 @@ void text_latencies(FILE *f, const struct text_group *group)
 		for (u32 i = 0; i < mean[most].nr_latencies; i++)
 			latency_rows(&grid, &g, mean, mean[most].latency[i].name);
 		fputc('\n', f);
-		grid_print(&grid, f, 2, 200, 1);
+		grid_print(&grid, f, 2, GRID_WIDTH, nr > 1 ? 2 : 1);
 		grid_free(&grid);
 	}
 	free_means(mean, nr);

@@ -18,8 +18,8 @@ void text_statistics_note(FILE *f, u32 nr_pairs, bool simulated)
 		return;
 	if (nr_pairs < SIGNIFICANT_PAIRS)
 		fprintf(f,
-		        "  %u pairs: the smallest p they allow is %.4g, so no change is called "
-		        "significant.\n",
+		        "  %u pairs: n too small, smallest p = %.4g; nothing is called "
+		        "different.\n",
 		        nr_pairs, sign_flip_p_min(nr_pairs));
 	else
 		fprintf(f,
@@ -155,9 +155,16 @@ static void print_group(FILE *f, const struct text_group *g, bool brief)
 	}
 	if (brief)
 		return;
+	if (g->nr > 1 && g->r->nr_seeds > 1) {
+		fputc('\n', f);
+		text_differences(f, g);
+	}
 	text_statistics_note(f, g->r->nr_seeds, simulated);
+	text_derived(f, g);
 	text_counters(f, g);
 	text_spans(f, g, SPAN_ROWS);
+	for (u32 i = 1; simulated && i < g->nr; i++)
+		text_why(f, g->r, g->column[0], g->r, g->column[i]);
 	text_latencies(f, g);
 	text_locks(f, g, LOCK_ROWS);
 }

@@ -172,9 +172,40 @@ for kind in json csv folded txt; do
 	cmp -s "$dir/1.$kind" "$dir/2.$kind" || fail "-j changes the $kind output"
 	[ -s "$dir/1.$kind" ] || fail "no $kind output"
 done
-"$quire" run smoke --json - 2>/dev/null | grep -q '"schema": 1' || fail "--json -"
+"$quire" run smoke --json - 2>/dev/null | grep -q '"schema": 2' || fail "--json -"
 "$quire" run smoke --csv - 2>/dev/null | head -1 | grep -q '^scenario,target' || fail "--csv -"
 expect 1 "No space left" run smoke --json /dev/full
+
+# A result runs again to the same bytes, is compared, and is believed only if it is whole.
+"$quire" run --from "$dir/1.json" --json "$dir/again.json" >/dev/null 2>&1 || fail "--from"
+cmp -s "$dir/1.json" "$dir/again.json" || fail "--from gives other bytes"
+expect 0 "the same in every value" compare "$dir/1.json" "$dir/again.json"
+expect 0 "3 seeds from 1" compare "$dir/1.json"
+expect 2 "has one variant" compare --across "$dir/1.json" "$dir/again.json"
+expect 2 "which result?" compare
+expect 2 "--across takes more" compare "$dir/1.json" "$dir/1.json" "$dir/1.json"
+expect 2 "No such file" compare "$dir/nothing.json"
+expect 2 "did you mean compare?" compere
+"$quire" run smoke --repeat 3 --set size=8M --json "$dir/half.json" >/dev/null 2>&1
+expect 0 "setting: param.size" compare "$dir/1.json" "$dir/half.json"
+expect 0 "= elapsed x CPUs" compare "$dir/1.json" "$dir/half.json"
+"$quire" run smoke --repeat 3 --seed 2 --json "$dir/seeds.json" >/dev/null 2>&1
+expect 2 "they are no pairs" compare "$dir/1.json" "$dir/seeds.json"
+"$quire" run "$dir/full.lua" --repeat 3 --json "$dir/full.json" >/dev/null 2>&1
+expect 2 "only the same can be compared" compare "$dir/1.json" "$dir/full.json"
+head -c 3000 "$dir/1.json" >"$dir/cut.json"
+expect 2 "cut.json: line" compare "$dir/cut.json"
+expect 2 "it is not whole" run --from "$dir/cut.json"
+sed 's/"pgfault": [0-9]*/"pgfault": 7/' "$dir/1.json" >"$dir/edit.json"
+expect 2 "has been changed since quire wrote it" compare "$dir/1.json" "$dir/edit.json"
+sed 's/"schema": 2/"schema": 1/' "$dir/1.json" >"$dir/old.json"
+expect 2 "has schema 1, and this Quire reads schema 2" compare "$dir/old.json"
+"$quire" reproduce madv-free --seeds 1 --set size=1M --json "$dir/rep.json" >/dev/null 2>&1
+expect 2 'is of kind "reproduce"' compare "$dir/rep.json"
+cp "$dir/full.lua" "$dir/moved.lua"
+"$quire" run "$dir/moved.lua" --json "$dir/moved.json" >/dev/null 2>&1
+echo "-- another" >>"$dir/moved.lua"
+expect 2 "has changed since" run --from "$dir/moved.json"
 "$quire" run smoke --proc "$dir/proc" >/dev/null 2>&1 || fail "--proc"
 for f in vmstat zoneinfo meminfo buddyinfo; do
 	[ -s "$dir/proc/$f" ] || fail "--proc writes no $f"

@@ -127,7 +127,7 @@ TEST(claims_are_judged_by_value_and_interval)
 
 	fill(&e, f, result);
 	assert_int_equal(result[0].verdict, VERDICT_HOLDS);
-	assert_int_equal(result[1].verdict, VERDICT_WEAK); /* the interval reaches 2.06 */
+	assert_int_equal(result[1].verdict, VERDICT_WEAK); /* the interval reaches 2.07 */
 	assert_int_equal(result[2].verdict, VERDICT_FAILS);
 	assert_int_equal(result[3].verdict, VERDICT_HOLDS);
 	assert_int_equal(result[4].verdict, VERDICT_FAILS); /* nothing against nothing is 1 */
@@ -150,7 +150,7 @@ TEST(the_text_marks_what_was_fitted_and_what_failed)
 	                       "base           10.00   1.00      11.00  8.1%   1.00             -"
 	                       "  +10.0%         -  fitted\n"));
 	assert_non_null(strstr(text,
-	                       "other          16.00   1.60      22.00  6.4%   2.00  [1.94, 2.06]"
+	                       "other          16.00   1.60      22.00  6.4%   2.00  [1.94, 2.07]"
 	                       "  +37.5%    +25.0%\n"));
 	assert_non_null(strstr(text, "third          22.00   0.50"));
 	assert_non_null(strstr(text, "not run"));

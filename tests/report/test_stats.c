@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "lib/random.h"
 #include "tests/test.h"
 
 static void assert_near(double a, double b)
@@ -117,21 +118,127 @@ TEST(many_pairs_are_sampled_close_to_the_truth)
 	assert_true(sign_flip_p(v, 24, 7) == sign_flip_p(v, 24, 7));
 }
 
-TEST(ratio_and_interval_of_two_pairs)
+TEST(the_interval_of_two_pairs_is_their_range)
 {
-	/* r = 20 / 10. Residuals 18 - 16 and 22 - 24: std sqrt(8), standard error 2, t(1) 12.706,
-	 * over the baseline's 10: 2.5412. */
+	/* Draws are the first pair twice, the second twice, or both: ratios 18/8, 22/12, 40/20,
+	 * differences 10, 10, 10. t(1) is so wide that nothing is left outside. */
 	const double base[] = {8, 12};
 	const double value[] = {18, 22};
 	struct comparison c;
 
 	compare_pairs(base, value, 2, 1, &c);
 	assert_near(c.ratio, 2);
-	assert_near(c.ratio_lo, 2 - 2.5412);
-	assert_near(c.ratio_hi, 2 + 2.5412);
+	assert_near(c.ratio_lo, 22.0 / 12);
+	assert_near(c.ratio_hi, 18.0 / 8);
+	assert_near(c.diff, 10);
+	assert_near(c.diff_lo, 10);
+	assert_near(c.diff_hi, 10);
 	assert_near(c.p, 0.5);
 	assert_false(c.judged);
 	assert_false(c.significant);
+}
+
+TEST(the_interval_of_a_mean_is_about_that_of_student)
+{
+	/* Differences 1 .. 20: mean 10.5, std 5.916, so t(19) = 2.093 gives 10.5 +- 2.769. They are
+	 * spread evenly, not normally, and the draws are random: within a tenth of the half width. */
+	double base[20];
+	double value[20];
+	struct comparison c;
+
+	for (u32 i = 0; i < 20; i++) {
+		base[i] = 100;
+		value[i] = 101 + i;
+	}
+	compare_pairs(base, value, 20, test_seed(), &c);
+	assert_true(fabs(c.diff_lo - (10.5 - 2.769)) < 0.28);
+	assert_true(fabs(c.diff_hi - (10.5 + 2.769)) < 0.28);
+	assert_near(c.ratio_lo, 1 + c.diff_lo / 100); /* the same draws */
+}
+
+TEST(intervals_hold_the_truth_as_often_as_they_say)
+{
+	/* 400 samples of 8 pairs whose true difference is 0. A right interval misses it 20 times;
+	 * by the binomial distribution fewer than 5 or more than 38 times in one of 10,000 tests. */
+	struct rand_stream r;
+	u32 missed = 0;
+
+	rand_init(&r, test_seed(), 1, 0);
+	for (u32 i = 0; i < 400; i++) {
+		double base[8];
+		double value[8];
+		struct comparison c;
+
+		for (u32 k = 0; k < 8; k++) {
+			base[k] = 10 + rand_unit(&r) + rand_unit(&r) + rand_unit(&r);
+			value[k] = 10 + rand_unit(&r) + rand_unit(&r) + rand_unit(&r);
+		}
+		compare_pairs(base, value, 8, i, &c);
+		missed += c.diff_lo > 0 || c.diff_hi < 0;
+	}
+	assert_true(missed >= 5 && missed <= 38);
+}
+
+TEST(hedges_g_of_a_known_sample)
+{
+	/* Means 2 and 5, both with variance 1: d = 3; df = 4, J = 1 - 3/15 = 0.8. */
+	const double base[] = {1, 2, 3};
+	const double value[] = {4, 5, 6};
+	const double flat[] = {7, 7, 7};
+	struct comparison c;
+
+	compare_pairs(base, value, 3, 1, &c);
+	assert_near(c.g, 2.4);
+	compare_pairs(flat, flat, 3, 1, &c);
+	assert_near(c.g, 0);
+	compare_pairs(flat, (const double[]){8, 8, 8}, 3, 1, &c);
+	assert_true(isnan(c.g)); /* no spread to measure it by */
+}
+
+TEST(every_way_to_count_flips_agrees)
+{
+	/* The sum over halves against one flip after the other, for every size up to 12. */
+	struct rand_stream r;
+
+	rand_init(&r, test_seed(), 2, 0);
+	for (u32 n = 1; n <= 12; n++) {
+		double d[12];
+		double sum = 0;
+		u32 far = 0;
+
+		for (u32 i = 0; i < n; i++) {
+			d[i] = (double)rand_below(&r, 9) - 4;
+			sum += d[i];
+		}
+		for (u32 flips = 0; flips < BIT(n); flips++) {
+			double s = 0;
+
+			for (u32 i = 0; i < n; i++)
+				s += flips >> i & 1 ? -d[i] : d[i];
+			far += fabs(s) >= fabs(sum);
+		}
+		assert_near(sign_flip_p(d, n, 1), (double)far / (double)BIT(n));
+	}
+}
+
+TEST(the_geometric_mean_of_ratios_is_that_of_their_logarithms)
+{
+	/* sqrt(2 x 8) = 4. Both bounds are a factor e away, so the mean's is e^(sqrt(2)/2). */
+	struct comparison c[2] = {{.ratio = 2}, {.ratio = 8}};
+	double mean;
+	double lo;
+	double hi;
+
+	for (int i = 0; i < 2; i++) {
+		c[i].ratio_lo = c[i].ratio / exp(1);
+		c[i].ratio_hi = c[i].ratio * exp(1);
+	}
+	assert_true(geometric_mean(c, 2, &mean, &lo, &hi));
+	assert_near(mean, 4);
+	assert_near(lo, 4 * exp(-sqrt(2) / 2));
+	assert_near(hi, 4 * exp(sqrt(2) / 2));
+	c[1].ratio = 0;
+	assert_false(geometric_mean(c, 2, &mean, &lo, &hi));
 }
 
 TEST(pairing_removes_what_seeds_share)

@@ -1,0 +1,40 @@
+/*
+ * What is known about metrics: which way is good, and those that are made of others.
+ *
+ * The derived ones are mmtests' under its names: what a report of its says of reclaim, so that one
+ * of ours can lie beside it.
+ */
+#ifndef REPORT_METRIC_H
+#define REPORT_METRIC_H
+
+#include "report/record.h"
+
+enum metric_good {
+	METRIC_NEUTRAL, /* neither: that more pages were allocated is no merit and no fault */
+	METRIC_LESS,
+	METRIC_MORE,
+};
+
+/* Which way @metric, by any of the names of record_metric(), is good. */
+enum metric_good metric_good(const char *metric);
+
+/* "better", "worse", or "" if the change from @base to @value is neither. */
+const char *metric_judgement(const char *metric, double base, double value);
+
+struct metric_info {
+	const char *name;  /* as record_metric() knows it: "kswapd_efficiency" */
+	const char *title; /* as mmtests prints it: "Kswapd efficiency" */
+	const char *unit;  /* "", "%", "pages/s" */
+	enum metric_good good;
+};
+
+/* The derived metrics in mmtests' order; NULL behind the last. */
+const struct metric_info *metric_derived_at(u32 i);
+
+/*
+ * The value of a derived metric. False if the record does not have what it is made of, or if that
+ * gives no value: the efficiency of a reclaim that scanned nothing.
+ */
+bool metric_derived(const struct run_record *r, const char *name, double *value);
+
+#endif
