@@ -36,7 +36,8 @@ static void print_help(void)
 	       "the\n"
 	       "first. Of two, of the same scenario and seeds, each column of the second against "
 	       "the\n"
-	       "same column of the first: what a change of Quire's core, or of an option, did.\n\n");
+	       "same column of the first: what a change of Quire's core, or of an option, "
+	       "did.\n\n");
 	options_print(spec, ARRAY_SIZE(spec), stdout);
 	printf("\nexamples:\n"
 	       "  quire run madv-free --json before.json\n"
@@ -133,15 +134,14 @@ static void metric_row(struct grid *grid, const char *title, const char *metric,
 		grid_cell(grid, isfinite(c->g) && c->n > 1 ? "%+.1f" : "-", c->g);
 	}
 	grid_cell(grid, c->n > 1 ? "%.4f" : "-", c->p);
-	grid_cell(grid, "%s",
-	          c->significant ? metric_judgement(metric, c->base, c->value) : "");
+	grid_cell(grid, "%s", c->significant ? metric_judgement(metric, c->base, c->value) : "");
 }
 
 static void print_times(const struct results *r, const struct result_column *a,
                         const struct result_column *b)
 {
-	static const char *const head[] = {"seconds", "A", "B", "change", "ratio, 95 %",
-	                                   "Hedges' g", "p", ""};
+	static const char *const head[] = {"seconds",     "A",         "B", "change",
+	                                   "ratio, 95 %", "Hedges' g", "p", ""};
 	struct comparison c;
 	struct grid grid;
 
@@ -253,8 +253,7 @@ static int compare_two(const char *const *path, const struct results *r)
 		printf("\nelapsed, geometric mean over %u columns: B / A = %.3f [%.3f, %.3f]\n", nr,
 		       mean[0], mean[1], mean[2]);
 	putchar('\n');
-	text_statistics_note(stdout, r[0].nr_seeds,
-	                     strcmp(r[0].column[0].target, "host") != 0);
+	text_statistics_note(stdout, r[0].nr_seeds, strcmp(r[0].column[0].target, "host") != 0);
 	return CLI_OK;
 }
 
@@ -271,7 +270,8 @@ static bool across_variant(const char *const *path, const struct results *r, u32
 
 	for (u32 i = 0; i < nr; i++) {
 		const struct result_column *base = &r[i].column[0];
-		const struct result_column *col = results_find(&r[i], name, base->point, base->target);
+		const struct result_column *col =
+			results_find(&r[i], name, base->point, base->target);
 
 		if (!col) {
 			cli_error("%s has no variant \"%s\", as %s has", path[i], name, path[0]);

@@ -153,8 +153,7 @@ static bool parse_option(struct run_args *a, struct options *o, int opt);
 static bool load_from(struct run_args *a, const char *path)
 {
 	char err[LOAD_ERROR_MAX];
-	struct options o = {
-		.verb = "quire run --from", .spec = spec, .nr_specs = ARRAY_SIZE(spec)};
+	struct options o = {.verb = "quire run --from", .spec = spec, .nr_specs = ARRAY_SIZE(spec)};
 	int opt;
 
 	if (a->from || results_load(path, &a->made, err)) {
@@ -359,8 +358,8 @@ static bool unchanged(const struct run_args *a, const char *path, const char *th
 	bool same = !then || strcmp(then, now) == 0;
 
 	if (!same)
-		cli_error("%s has changed since %s was made (%s then, %s now)", path, a->from,
-		          then, now);
+		cli_error("%s has changed since %s was made (%s then, %s now)", path, a->from, then,
+		          now);
 	free(now);
 	return same;
 }
@@ -543,8 +542,8 @@ static u32 options_of(const struct run_args *a, const char **word, char *numbers
 	u32 n = 0;
 
 	word[n++] = "--on";
-	word[n++] = a->nr_on == 1        ? a->on[0]->name
-	            : a->on[0] == a->on[1] ? "sim,sim"
+	word[n++] = a->nr_on == 1                       ? a->on[0]->name
+	            : a->on[0] == a->on[1]              ? "sim,sim"
 	            : a->on[0] == target_by_name("sim") ? "sim,host"
 	                                                : "host,sim";
 	for (size_t i = 0; i < ARRAY_SIZE(one); i++) {

@@ -10,12 +10,9 @@
 #include "lib/sort.h"
 
 const char *const diff_kind_name[NR_DIFF_KINDS] = {
-	[DIFF_WORKERS] = "workers",
-	[DIFF_KSWAPD] = "kswapd",
-	[DIFF_KWORKERS] = "kworkers",
-	[DIFF_INTERRUPTS] = "interrupts",
-	[DIFF_SCHEDULER] = "scheduler",
-	[DIFF_IDLE] = "idle",
+	[DIFF_WORKERS] = "workers",     [DIFF_KSWAPD] = "kswapd",
+	[DIFF_KWORKERS] = "kworkers",   [DIFF_INTERRUPTS] = "interrupts",
+	[DIFF_SCHEDULER] = "scheduler", [DIFF_IDLE] = "idle",
 };
 
 static enum diff_kind kind_of(const char *path)

@@ -307,8 +307,7 @@ static json_t *comparisons_of(const struct results *r, const struct result_colum
 	for (u32 i = 0; i < first->nr_counters; i++) {
 		column_compare(r, base, c, first->counter[i].name, &cmp);
 		if (cmp.base != 0 || cmp.value != 0)
-			set(j, first->counter[i].name,
-			    comparison_of(first->counter[i].name, &cmp));
+			set(j, first->counter[i].name, comparison_of(first->counter[i].name, &cmp));
 	}
 	for (u32 i = 0; (m = metric_derived_at(i)); i++) {
 		if (json_object_get(j, m->name) || !either_has(r, base, c, m->name))

@@ -145,8 +145,7 @@ static void load_locks(struct reader *in, const json_t *j, struct run_record *r)
 }
 
 /* A list of whole numbers, @n of them unless @n is 0; *@nr how many. For free(). */
-static u64 *load_numbers(struct reader *in, const json_t *list, const char *what, size_t n,
-                         u32 *nr)
+static u64 *load_numbers(struct reader *in, const json_t *list, const char *what, size_t n, u32 *nr)
 {
 	u64 *v = report_alloc(json_array_size(list), sizeof(*v));
 
@@ -194,8 +193,8 @@ static void load_series(struct reader *in, const json_t *j, struct run_record *r
 
 	if (json_is_null(j))
 		return;
-	r->time_ns = load_numbers(in, get_array(in, j, "time_ns"), "series.time_ns", 0,
-	                          &r->nr_points);
+	r->time_ns =
+		load_numbers(in, get_array(in, j, "time_ns"), "series.time_ns", 0, &r->nr_points);
 	values = get_object(in, j, "values");
 	r->series = report_alloc(json_object_size(values), sizeof(*r->series));
 	json_object_foreach((json_t *)values, name, o)
@@ -241,8 +240,8 @@ static void load_costs(struct reader *in, const json_t *j, struct run_record *r)
 	r->cost = report_alloc(json_object_size(j), sizeof(*r->cost));
 	json_object_foreach((json_t *)j, name, value)
 	{
-		r->cost[r->nr_costs++] = (struct record_cost){report_strdup(name),
-		                                              get_u64(in, j, name)};
+		r->cost[r->nr_costs++] =
+			(struct record_cost){report_strdup(name), get_u64(in, j, name)};
 	}
 }
 

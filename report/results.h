@@ -19,12 +19,12 @@ struct result_column {
 };
 
 struct results {
-	char *scenario; /* path */
-	char *title;    /* one line on what it is; "" */
+	char *scenario;      /* path */
+	char *title;         /* one line on what it is; "" */
 	char *scenario_hash; /* of the file; NULL: not known */
 	char *commit;        /* of the Quire that ran it; NULL: of this one */
 	char *sources;       /* the hash of its sources; NULL: the same */
-	u32 nr_words;        /* what follows `quire run SCENARIO` to run it again: "--set", "a=b" ... */
+	u32 nr_words; /* what follows `quire run SCENARIO` to run it again: "--set", "a=b" ... */
 	char **word;
 	u32 nr_seeds;
 	u64 *seed;

@@ -154,8 +154,8 @@ static double sampled_p(const double *d, u32 n, double bound, u64 seed)
 	if (!table)
 		panic("out of host memory for %u values", n);
 	for (u32 i = 0; i < nr_tables; i++)
-		signed_sums(d + i * SIGNS_AT_ONCE,
-		            min_t(u32, n - i * SIGNS_AT_ONCE, SIGNS_AT_ONCE), table[i]);
+		signed_sums(d + i * SIGNS_AT_ONCE, min_t(u32, n - i * SIGNS_AT_ONCE, SIGNS_AT_ONCE),
+		            table[i]);
 	rand_init(&r, seed, 0x7374a751, n);
 	for (u32 i = 1; i < SIGN_FLIP_DRAWS; i++) {
 		double sum = 0;

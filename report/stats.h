@@ -49,7 +49,7 @@ struct comparison {
 	u32 n;       /* pairs */
 	double base; /* means */
 	double value;
-	double diff; /* value - base */
+	double diff;    /* value - base */
 	double diff_lo; /* 95 % confidence intervals; equal to the figure if n < 2 */
 	double diff_hi;
 	double ratio; /* value / base; 0 if base is 0 */

@@ -142,7 +142,8 @@ TEST(times_records_and_ratios)
 	text = fixture_printed(text_ratios(f, &g));
 	assert_non_null(strstr(text, "    elapsed      other  2.000  ["));
 	assert_non_null(strstr(text, "]  0.0312  +100.0%  worse\n"));
-	assert_non_null(strstr(text, "    user         other  1.000  [1.000, 1.000]  1.0000        =\n"));
+	assert_non_null(
+		strstr(text, "    user         other  1.000  [1.000, 1.000]  1.0000        =\n"));
 	free(text);
 
 	/* 11 s more; standard deviations 0.894 and 1.414 pool to sqrt(1.4), J(10) = 1 - 3/39:
