@@ -571,8 +571,8 @@ static int op_access(struct target_task *t, u64 va, u64 len, enum target_access 
 	return mm_access(machine_of(t), va, len, to_world[kind], seed);
 }
 
-static int op_spawn(struct target_task *t, bool thread, const char *function, const s64 arg[4],
-                    u32 *child)
+static int op_spawn(struct target_task *t, enum target_spawn how, const char *function,
+                    const s64 arg[4], u32 *child)
 {
 	struct sim_target *s = sim_of(t);
 	struct sim_task *parent = sim_task_of(t);
@@ -581,8 +581,10 @@ static int op_spawn(struct target_task *t, bool thread, const char *function, co
 	int rc = 0;
 
 	memcpy(st->t.arg, arg, sizeof(st->t.arg));
-	if (thread)
+	if (how == TARGET_THREAD)
 		st->task = task_create(s->machine, function, current_task(), sim_task_main, st);
+	else if (how == TARGET_EXEC)
+		rc = do_spawn(s->machine, function, sim_task_main, st, &st->task);
 	else
 		rc = do_fork(s->machine, function, sim_task_main, st, &st->task);
 	if (!st->task) {

@@ -54,6 +54,10 @@ struct task *task_create(struct machine *m, const char *name, struct task *share
                          void (*fn)(struct task *t, void *arg), void *arg);
 void task_start(struct task *t, int cpu);
 
+/* [task] A child with memory of its own, as after vfork() and execve(); not started. */
+int do_spawn(struct machine *m, const char *name, void (*fn)(struct task *t, void *arg), void *arg,
+             struct task **child);
+
 /* [task] A child with a copy of this task's memory, not started. */
 int do_fork(struct machine *m, const char *name, void (*fn)(struct task *t, void *arg), void *arg,
             struct task **child);

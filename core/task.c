@@ -92,6 +92,31 @@ out:
 	return sys_exit(t, err);
 }
 
+/*
+ * vfork() and execve() in one, as posix_spawn() does them: the child never owns a copy of this
+ * task's memory. What its program maps of itself is the caller's to map.
+ */
+int do_spawn(struct machine *m, const char *name, void (*fn)(struct task *t, void *arg), void *arg,
+             struct task **child)
+{
+	struct task *t = sys_enter(SPAN_EXEC);
+	struct task *new;
+
+	if (t->killed)
+		return sys_exit(t, -EINTR);
+	charge(COST_EXEC);
+	new = task_create(m, name, NULL, fn, arg);
+	if (!new)
+		return sys_exit(t, -ENOMEM);
+	if (t->killed) { /* meanwhile: then nobody would start the child */
+		task_put(new);
+		return sys_exit(t, -EINTR);
+	}
+	new->oom_score_adj = t->oom_score_adj;
+	*child = new;
+	return sys_exit(t, 0);
+}
+
 /* ---- the end ---------------------------------------------------------------------------------------- */
 
 void do_exit(int code)

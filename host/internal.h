@@ -163,6 +163,8 @@ struct host_memory {
 /* Ends of the part of [va, va + len) from va on that is the tasks' own; va if none is. */
 u64 memory_covered(struct host_memory *m, u64 va, u64 end);
 void memory_init(struct host_memory *m);
+/* Unmaps all that is listed: what execve() would do. */
+void memory_unmap_all(struct host_memory *m);
 int memory_probe(struct target *t, char *err);
 int host_mmap(struct target_task *task, u64 len, int prot, int flags, u64 *va);
 int host_munmap(struct target_task *task, u64 va, u64 len);
@@ -208,8 +210,8 @@ int worker_calibrate(struct target *t);
 struct host_slot *slot_claim(struct host_shared *s);
 void host_fail(struct target *t, const struct host_slot *slot, int err, const char *text);
 
-int host_spawn(struct target_task *task, bool thread, const char *function, const s64 arg[4],
-               u32 *child);
+int host_spawn(struct target_task *task, enum target_spawn how, const char *function,
+               const s64 arg[4], u32 *child);
 int host_wait(struct target_task *task, u32 child);
 int host_sleep(struct target_task *task, u64 ns);
 int host_compute(struct target_task *task, u64 ns);

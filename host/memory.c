@@ -30,6 +30,21 @@ void memory_init(struct host_memory *m)
 	m->vmstat_fd = -1;
 }
 
+void memory_unmap_all(struct host_memory *m)
+{
+	for (size_t i = 0; i < m->nr; i++)
+		munmap(to_ptr(m->range[i].start), m->range[i].end - m->range[i].start);
+	if (m->heap_start)
+		munmap(to_ptr(m->heap_start), m->heap_limit - m->heap_start);
+	free(m->range);
+	m->range = NULL;
+	m->nr = 0;
+	m->room = 0;
+	m->heap_start = 0;
+	m->heap_end = 0;
+	m->heap_limit = 0;
+}
+
 /* ---- the list of ranges ---- */
 
 /* Index of the first range that ends after @va. */

@@ -317,7 +317,8 @@ static __attribute__((noreturn)) void child_main(struct host_task *ht, struct ho
 	task_exit(task_run(child));
 }
 
-static int spawn_process(struct host_task *ht, struct host_slot *slot, const s64 arg[4], u64 seed)
+static int spawn_process(struct host_task *ht, struct host_slot *slot, enum target_spawn how,
+                         const s64 arg[4], u64 seed)
 {
 	struct target *t = ht->task.target;
 
@@ -330,6 +331,9 @@ static int spawn_process(struct host_task *ht, struct host_slot *slot, const s64
 	int err = pid < 0 ? -errno : 0;
 
 	pthread_mutex_unlock(&t->memory.lock);
+	/* This program cannot be left by execve(), as it runs the task: only its memory goes. */
+	if (pid == 0 && how == TARGET_EXEC)
+		memory_unmap_all(&t->memory);
 	if (pid == 0)
 		child_main(ht, slot, arg, seed, self);
 	if (!err)
@@ -366,8 +370,8 @@ static int spawn_thread(struct host_task *ht, struct host_slot *slot, const s64 
 	return 0;
 }
 
-int host_spawn(struct target_task *task, bool thread, const char *function, const s64 arg[4],
-               u32 *child)
+int host_spawn(struct target_task *task, enum target_spawn how, const char *function,
+               const s64 arg[4], u32 *child)
 {
 	struct host_task *ht = host_task_of(task);
 	struct host_shared *s = task->target->shared;
@@ -380,10 +384,11 @@ int host_spawn(struct target_task *task, bool thread, const char *function, cons
 	ht->nr_spawned++;
 	snprintf(slot->function, sizeof(slot->function), "%s", function);
 	slot->index = 0;
-	slot->thread = thread;
+	slot->thread = how == TARGET_THREAD;
 	slot->background = ht->slot->background;
 	host_store(&slot->parent, (u32)(ht->slot - s->slot) + 1);
-	err = thread ? spawn_thread(ht, slot, arg, seed) : spawn_process(ht, slot, arg, seed);
+	err = slot->thread ? spawn_thread(ht, slot, arg, seed)
+	                   : spawn_process(ht, slot, how, arg, seed);
 	if (err) {
 		host_add(&s->nr_tasks, -1);
 		slot_release(s, slot);

@@ -13,7 +13,7 @@
  *   local hits = counter "hits"           hits:add(1), hits:get()
  *   group "hog" { count = 12, run = function(t) ... end, start = "0s", stagger = "0s",
  *                 jitter = "0s", speed = "0%", oom_score_adj = 0, background = false }
- *   task "child" (function(t, a, b, c, d) ... end)       for t:fork() and t:thread()
+ *   task "child" (function(t, a, b, c, d) ... end)       for t:fork(), t:thread(), t:spawn()
  *   published { source = "...", baseline = "dontneed", dontneed = { elapsed = 48.89 },
  *               fitted = "dontneed.elapsed", constant = "disk.swap.rate", note = "..." }
  *   expect { "lazy.elapsed > dontneed.elapsed", "each.oom_kills == 0" }
@@ -29,6 +29,7 @@
  *   m:mprotect("r"|"rw"|"none" [, offset, length])   m:munmap([offset, length])
  *   t:brk(delta) -> end     t:region(va, len) -> m, for what a parent mapped
  *   c = t:fork("child", a, b, c, d)   t:thread(...)   c:wait()
+ *   c = t:spawn("child", a, b, c, d)      a process with memory of its own: vfork and execve
  *   t:sleep("10ms")   t:compute("1ms")   t:now() in ns
  *
  * The file is read once to learn what it declares, and again, from its compiled form, in a fresh

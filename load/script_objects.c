@@ -346,7 +346,7 @@ static int region_munmap(lua_State *L)
 
 /* ---- children ---- */
 
-static int spawn(lua_State *L, bool thread, const char *what)
+static int spawn(lua_State *L, enum target_spawn how, const char *what)
 {
 	struct script *sc = begin_call(L);
 	const struct scenario *s = sc->program;
@@ -380,7 +380,7 @@ static int spawn(lua_State *L, bool thread, const char *what)
 			              "as m.va, m.len)",
 			              what, luaL_typename(L, 3 + i));
 	}
-	end_call(L, what, sc->ops->spawn(sc->task, thread, s->function[function], arg, &number));
+	end_call(L, what, sc->ops->spawn(sc->task, how, s->function[function], arg, &number));
 	c = lua_newuserdatauv(L, sizeof(*c), 0);
 	*c = (struct child){.number = number};
 	luaL_setmetatable(L, CHILD);
@@ -389,12 +389,17 @@ static int spawn(lua_State *L, bool thread, const char *what)
 
 static int task_fork(lua_State *L)
 {
-	return spawn(L, false, "fork");
+	return spawn(L, TARGET_FORK, "fork");
 }
 
 static int task_thread(lua_State *L)
 {
-	return spawn(L, true, "thread");
+	return spawn(L, TARGET_THREAD, "thread");
+}
+
+static int task_spawn(lua_State *L)
+{
+	return spawn(L, TARGET_EXEC, "spawn");
 }
 
 static int child_wait(lua_State *L)
@@ -614,7 +619,8 @@ void script_open_objects(lua_State *L)
 	static const luaL_Reg task[] = {
 		{"brk", task_brk},     {"compute", task_compute}, {"fork", task_fork},
 		{"mmap", task_mmap},   {"now", task_now},         {"region", task_region},
-		{"sleep", task_sleep}, {"thread", task_thread},   {NULL, NULL},
+		{"sleep", task_sleep}, {"spawn", task_spawn},     {"thread", task_thread},
+		{NULL, NULL},
 	};
 	static const luaL_Reg region[] = {
 		{"fill", region_fill},         {"madvise", region_madvise},

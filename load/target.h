@@ -45,6 +45,13 @@ enum target_advice {
 	TARGET_MADV_WILLNEED,
 };
 
+/* What spawn() makes of the task that calls it. */
+enum target_spawn {
+	TARGET_FORK,   /* a process with a copy of its memory, as after fork() */
+	TARGET_THREAD, /* a thread that shares its memory */
+	TARGET_EXEC,   /* a process with none, as after vfork() and execve() */
+};
+
 /* How a range is accessed; every page of it once, in address order unless random. */
 enum target_access {
 	TARGET_READ,  /* read one word per page */
@@ -231,10 +238,9 @@ struct target_ops {
 	 * -EFAULT where nothing is mapped or the protection forbids it. */
 	int (*access)(struct target_task *t, u64 va, u64 len, enum target_access kind, u64 seed);
 
-	/* A new process (@thread: a thread of this one) that runs @function with @arg.
-	 * A process has a copy of this one's memory, as after fork(). Its number goes to *@child. */
-	int (*spawn)(struct target_task *t, bool thread, const char *function, const s64 arg[4],
-	             u32 *child);
+	/* A new task that runs @function with @arg. Its number goes to *@child. */
+	int (*spawn)(struct target_task *t, enum target_spawn how, const char *function,
+	             const s64 arg[4], u32 *child);
 	int (*wait)(struct target_task *t, u32 child);
 
 	int (*sleep)(struct target_task *t, u64 ns);

@@ -63,6 +63,7 @@
 	X(PTE_COLD, 30, "assumed: a table out of L2", "the first entry of a leaf table reached by an rmap walk") \
 	X(RSS, 2, "assumed", "a resident-set counter") \
 	X(FORK_PTE, 12, "assumed: 5-20 ns bare metal", "copy one entry at fork") \
+	X(EXEC, 60000, "assumed: lmbench fork+execve less fork+exit, faults apart", "execve: open, read and check a program, set up its stack") \
 	X(MM_OP, 2000, "assumed", "create or destroy an address space or task") \
 	/* struct page and reverse map */ \
 	X(PAGE_LINE, 15, "assumed: L3 hit 10-17 ns", "first touch of a struct page by an operation") \

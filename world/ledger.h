@@ -39,6 +39,7 @@
 	X(MUNLOCK, "munlock")                                                                      \
 	X(POPULATE, "populate")                                                                    \
 	X(FORK, "fork")                                                                            \
+	X(EXEC, "execve")                                                                          \
 	X(EXIT, "exit")                                                                            \
 	X(SWAPON, "swapon")                                                                        \
 	/* memory manager */                                                                       \

@@ -43,6 +43,24 @@ static void end_and_wait(struct task *child)
 	assert_int_equal(do_wait(child), 0);
 }
 
+TEST(a_spawned_child_has_nothing_of_its_parents_memory)
+{
+	struct task *parent, *child = NULL;
+	u64 va;
+
+	fix_start(1, 2048, "6.18", NULL);
+	parent = fix.t;
+	va = fix_mmap(4);
+	fix_write(va, 1);
+	assert_int_equal(do_spawn(fix.m, "child", fix_body, NULL, &child), 0);
+	assert_true(child->mm != parent->mm);
+	assert_int_equal(child->mm->map_count, 0);
+	assert_null(find_vma(child->mm, va));
+	end_and_wait(child);
+	fix_audit();
+	fix_stop();
+}
+
 TEST(each_generation_has_an_anon_vma_of_its_own)
 {
 	struct task *parent, *child, *grandchild;

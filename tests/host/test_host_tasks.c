@@ -182,9 +182,20 @@ static int body_child(struct target_task *t, char *err)
 		u32 child;
 
 		/* Not waited for: the end of this task does that. */
-		CHECK(ops->spawn(t, false, "child", arg, &child) == 0);
+		CHECK(ops->spawn(t, TARGET_FORK, "child", arg, &child) == 0);
 	}
 	CHECK(ops->counter_add(t, 0, 1, &value) == 0);
+	return 0;
+}
+
+/* What its parent had mapped is not there; it can map for itself. */
+static int body_stranger(struct target_task *t, char *err)
+{
+	u64 va;
+
+	CHECK(ops->access(t, (u64)t->arg[0], PAGE, TARGET_READ, 0) == -EFAULT);
+	CHECK(ops->mmap(t, PAGE, TARGET_PROT_READ | TARGET_PROT_WRITE, 0, &va) == 0);
+	CHECK(ops->access(t, va, PAGE, TARGET_TOUCH, 0) == 0);
 	return 0;
 }
 
@@ -198,7 +209,7 @@ static int body_parent(struct target_task *t, char *err)
 	for (u32 i = 0; i < 8; i++) {
 		s64 arg[4] = {(s64)va, -2, 0, 0};
 
-		CHECK(ops->spawn(t, false, "child", arg, &child[i]) == 0);
+		CHECK(ops->spawn(t, TARGET_FORK, "child", arg, &child[i]) == 0);
 	}
 	for (u32 i = 0; i < 8; i++)
 		CHECK(ops->wait(t, child[7 - i]) == 0);
@@ -207,16 +218,19 @@ static int body_parent(struct target_task *t, char *err)
 	for (u32 i = 0; i < 4; i++) {
 		s64 arg[4] = {(s64)va, -2, 0, 0};
 
-		CHECK(ops->spawn(t, true, "child", arg, &child[i]) == 0);
+		CHECK(ops->spawn(t, TARGET_THREAD, "child", arg, &child[i]) == 0);
 	}
 	for (u32 i = 0; i < 4; i++)
 		CHECK(ops->wait(t, child[i]) == 0);
+	CHECK(word_at(va) != 0);
+	CHECK(ops->spawn(t, TARGET_EXEC, "stranger", (s64[4]){(s64)va}, &child[0]) == 0);
+	CHECK(ops->wait(t, child[0]) == 0);
 	CHECK(word_at(va) != 0);
 	CHECK(ops->counter_add(t, 0, 0, &value) == 0 && value == 12);
 
 	s64 arg[4] = {0, -2, 3, 0};
 
-	CHECK(ops->spawn(t, false, "child", arg, &child[0]) == 0);
+	CHECK(ops->spawn(t, TARGET_FORK, "child", arg, &child[0]) == 0);
 	return 0;
 }
 
@@ -289,7 +303,7 @@ static int body_forever(struct target_task *t, char *err)
 	u32 child;
 
 	(void)err;
-	ops->spawn(t, false, "sleeper", arg, &child);
+	ops->spawn(t, TARGET_FORK, "sleeper", arg, &child);
 	while (ops->compute(t, MS) == 0)
 		;
 	return 0;
@@ -319,11 +333,14 @@ static int body_start_time(struct target_task *t, char *err)
 }
 
 static struct test_body bodies[] = {
-	{"memory", body_memory},     {"ranges", body_ranges},    {"parent", body_parent},
-	{"child", body_child},       {"meet", body_meet},        {"nothing", body_nothing},
-	{"fails", body_fails},       {"waits", body_waits},      {"crashes", body_crashes},
-	{"dies", body_dies},         {"forever", body_forever},  {"sleeper", body_sleeper},
-	{"computes", body_computes}, {"start", body_start_time}, {NULL, NULL},
+	{"stranger", body_stranger}, {"memory", body_memory},
+	{"ranges", body_ranges},     {"parent", body_parent},
+	{"child", body_child},       {"meet", body_meet},
+	{"nothing", body_nothing},   {"fails", body_fails},
+	{"waits", body_waits},       {"crashes", body_crashes},
+	{"dies", body_dies},         {"forever", body_forever},
+	{"sleeper", body_sleeper},   {"computes", body_computes},
+	{"start", body_start_time},  {NULL, NULL},
 };
 
 static struct target_result res;
@@ -368,8 +385,8 @@ TEST(children_are_processes_or_threads)
 	r.req.nr_counters = 1;
 	test_group(&r, "parent", 1);
 	run_ok(&r);
-	/* Itself, 8 processes, 4 threads, and a chain of 4. */
-	assert_int_equal(res.nr_tasks, 1 + 8 + 4 + 4);
+	/* Itself, 8 processes, 4 threads, one without memory, and a chain of 4. */
+	assert_int_equal(res.nr_tasks, 1 + 8 + 4 + 1 + 4);
 }
 
 TEST(tasks_meet)

@@ -68,7 +68,7 @@ static int body_stays(struct target_task *t, char *err)
 	(void)err;
 	prctl(PR_SET_NAME, "hosttask");
 	if (strcmp(t->function, "stays") == 0)
-		ops->spawn(t, false, "child", arg, &child);
+		ops->spawn(t, TARGET_FORK, "child", arg, &child);
 	if (ops->mmap(t, 16 * MB, TARGET_PROT_READ | TARGET_PROT_WRITE, 0, &va) == 0)
 		ops->access(t, va, 16 * MB, TARGET_FILL, 0);
 	return ops->sleep(t, 1000 * SECOND);

@@ -438,8 +438,8 @@ static int fake_access(struct target_task *t, u64 va, u64 len, enum target_acces
 
 /* ---- tasks and time ---- */
 
-static int fake_spawn(struct target_task *t, bool thread, const char *function, const s64 arg[4],
-                      u32 *child)
+static int fake_spawn(struct target_task *t, enum target_spawn how, const char *function,
+                      const s64 arg[4], u32 *child)
 {
 	struct fake_task *parent = (struct fake_task *)t;
 	struct fake_task *f;
@@ -448,7 +448,8 @@ static int fake_spawn(struct target_task *t, bool thread, const char *function, 
 	if (err)
 		return err;
 	f = new_task(t->target, function, 0, 1);
-	f->mm = thread ? parent->mm : new_mm(t->target, parent->mm);
+	f->mm = how == TARGET_THREAD ? parent->mm
+	                             : new_mm(t->target, how == TARGET_FORK ? parent->mm : NULL);
 	f->now = parent->now;
 	memcpy(f->t.arg, arg, sizeof(f->t.arg));
 	*child = t->target->nr_tasks - 1;

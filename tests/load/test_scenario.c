@@ -518,6 +518,17 @@ TEST(children_get_numbers_and_copies_of_memory)
 	assert_int_equal(fake_stats()->nr_tasks, 3);
 }
 
+TEST(a_spawned_task_has_memory_of_its_own)
+{
+	runs(HEAD "task 'child' (function(t, va, len)\n"
+	          "  local m = t:region(va, len) assert(not pcall(m.touch, m))\n"
+	          "  t:mmap('4K'):touch() end)\n"
+	          "group 'g' { run = function(t)\n"
+	          "  local m = t:mmap('64K')\n"
+	          "  local c = t:spawn('child', m.va, m.len) c:wait() m:touch() end }");
+	assert_int_equal(fake_stats()->nr_tasks, 2);
+}
+
 TEST(background_groups_end_with_the_others)
 {
 	runs(HEAD "group 'bg' { background = true,\n"
