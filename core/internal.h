@@ -314,23 +314,25 @@ static inline void count_vm_event(struct machine *m, enum vm_event e)
 
 void vmstat_init_holder(struct machine *m, struct stat_holder *h);
 
-/* This CPU's differences of @h, and what to do when one has passed its threshold. */
-struct stat_cpu *__stat_cpu_alloc(struct machine *m, struct stat_holder *h);
+/*
+ * This CPU's differences of @h, and what to do when one has passed its threshold. What is rare is out
+ * of line, and tail calls where they can be, so that a change saves no registers.
+ */
+struct stat_cpu *__stat_cpu(struct machine *m, struct stat_holder *h, u32 nr);
 void __stat_fold(struct machine *m, struct stat_holder *h, enum vm_item item, long amount);
+void __stat_fold_all(struct machine *m, struct stat_holder *h, enum vm_item item, long amount);
 
 /* For @nr changes, which are paid for here. */
 static __always_inline struct stat_cpu *stat_cpu(struct machine *m, struct stat_holder *h, u32 nr)
 {
-	struct stat_cpu *s = h->cpu[world_self->id];
+	struct world_cpu *c = world_self;
+	struct stat_cpu *s = h->cpu[c->id];
 
-	if (unlikely(!s))
-		s = __stat_cpu_alloc(m, h);
-	charge_n(COST_VMSTAT, nr);
 	/* Its line is written; COST_VMSTAT pays for that unless another CPU has looked at it. */
-	if (unlikely(s->line.shared || s->line.writer != world_self->id + 1))
-		world_line_write(&s->line);
-	else
-		s->line.version += 1;
+	if (unlikely(!s || s->line.shared || s->line.writer != c->id + 1))
+		return __stat_cpu(m, h, nr);
+	s->line.version += 1;
+	charge_n(COST_VMSTAT, nr);
 	return s;
 }
 
@@ -340,17 +342,26 @@ static __always_inline void __mod_stat(struct machine *m, struct stat_holder *h,
 {
 	long x = s->diff[item] + delta;
 
-	if (unlikely(x > s->threshold || x < -(long)s->threshold)) {
-		__stat_fold(m, h, item, x);
-		x = 0;
-	}
-	s->diff[item] = (s8)x;
+	if (unlikely(x > s->threshold || x < -(long)s->threshold))
+		__stat_fold_all(m, h, item, x);
+	else
+		s->diff[item] = (s8)x;
 }
 
 static inline void mod_holder_state(struct machine *m, struct stat_holder *h, enum vm_item item,
                                     long delta)
 {
 	__mod_stat(m, h, stat_cpu(m, h, 1), item, delta);
+}
+
+/* Two items of one holder. */
+static inline void mod_holder_state2(struct machine *m, struct stat_holder *h, enum vm_item a,
+                                     long delta_a, enum vm_item b, long delta_b)
+{
+	struct stat_cpu *s = stat_cpu(m, h, 2);
+
+	__mod_stat(m, h, s, a, delta_a);
+	__mod_stat(m, h, s, b, delta_b);
 }
 
 /* Adds @delta to a zone or node item with the threshold rule; interrupts off or item not used in

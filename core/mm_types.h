@@ -217,6 +217,29 @@ static inline struct page *page_list_pop_tail(struct page_list *l)
 	return p;
 }
 
+/* The neighbour of a page of @l on the way to the head; NULL: it is the first. */
+static inline struct page *page_list_prev(const struct page_list *l, const struct page *p)
+{
+	return page_link(l, p->lru_prev);
+}
+
+/* The last @nr pages of @from, the first of which is @run, go to the head of @to as they are. */
+static inline void page_list_move_tail(struct page_list *from, struct page *run, unsigned long nr,
+                                       struct page_list *to)
+{
+	u32 rest = run->lru_prev;
+	u32 last = from->last;
+
+	from->last = rest;
+	*(rest ? &from->base[rest - 1].lru_next : &from->first) = 0;
+	from->nr -= nr;
+	run->lru_prev = 0;
+	from->base[last - 1].lru_next = to->first;
+	*(to->first ? &to->base[to->first - 1].lru_prev : &to->last) = last;
+	to->first = (u32)(run - to->base) + 1;
+	to->nr += nr;
+}
+
 /* ---- page tables ------------------------------------------------------------------------- */
 
 /* One page-table page. Its entries are at machine->tables + number * PAGE_SIZE. */

@@ -68,8 +68,7 @@ static void mod_swapcache(struct machine *m, struct page *page, long delta)
 {
 	struct zone *z = page_zone(m, page);
 
-	mod_node_state(z, NR_FILE_PAGES, delta);
-	mod_node_state(z, NR_SWAPCACHE, delta);
+	mod_holder_state2(m, z->node_stat, NR_FILE_PAGES, delta, NR_SWAPCACHE, delta);
 }
 
 /*

@@ -59,43 +59,61 @@ static void return_skipped(struct machine *m, struct page_list *src, struct page
 	}
 }
 
+/* A page of a zone that is not wanted. */
+static bool skip_page(const struct page *page, const struct lruvec *lruvec,
+                      const struct scan_control *sc)
+{
+	return !lruvec->zone && (int)page_zonenum(page) > sc->reclaim_idx;
+}
+
 /*
  * At most @nr_to_scan pages from the tail of the list. A page whose last reference is just being
  * dropped goes back to the head. lru_lock held.
+ *
+ * The pages taken stay linked as they are: a run of them leaves the list as a whole, when it is long
+ * enough or a page comes that is not taken.
  */
 static void isolate_lru_pages(struct machine *m, unsigned long nr_to_scan, struct lruvec *lruvec,
                               enum lru_list lru, const struct scan_control *sc,
                               struct isolated *iso)
 {
 	struct page_list *src = &lruvec->list[lru];
+	struct page *page = page_list_last(src);
 	struct zone_count taken = {0};
 	struct page_list skipped;
-	struct page *page;
+	struct page *run = NULL;
+	unsigned long nr_run = 0;
 
 	page_list_init(&iso->pages, src->base);
 	page_list_init(&skipped, src->base);
 	iso->nr_taken = 0;
 	iso->nr_scanned = 0;
-	while (iso->nr_scanned < nr_to_scan && (page = page_list_pop_tail(src))) {
-		__builtin_prefetch(page_list_last(src), 1);
+	while (iso->nr_scanned < nr_to_scan && page) {
+		bool skip = skip_page(page, lruvec, sc);
+
 		VM_BUG_ON(!page_test(page, PG_lru));
 		charge(COST_PAGE_LINE_COLD);
-		if (!lruvec->zone && (int)page_zonenum(page) > sc->reclaim_idx) {
-			page_list_add(&skipped, page);
-			continue;
-		}
-		iso->nr_scanned += 1;
-		if (!page->refcount) {
-			page_list_add(src, page);
+		iso->nr_scanned += !skip;
+		if (unlikely(skip || !page->refcount)) {
+			if (nr_run)
+				page_list_move_tail(src, run, nr_run, &iso->pages);
+			nr_run = 0;
+			page_list_del(src, page);
+			page_list_add(skip ? &skipped : src, page);
+			page = page_list_last(src);
 			continue;
 		}
 		charge(COST_LRU_ISOLATE);
 		page->refcount += 1;
 		page->flags = (page->flags & ~(1u << PG_lru)) | 1u << PG_isolated;
-		page_list_add(&iso->pages, page);
 		taken.nr[page_zonenum(page)] += 1;
 		iso->nr_taken += 1;
+		nr_run += 1;
+		run = page;
+		page = page_list_prev(src, page);
 	}
+	if (nr_run)
+		page_list_move_tail(src, run, nr_run, &iso->pages);
 	return_skipped(m, src, &skipped);
 	zone_count_book(m, lruvec, lru, &taken, -1);
 	mod_isolated(lruvec, lru, (long)iso->nr_taken);
@@ -105,33 +123,43 @@ static void isolate_lru_pages(struct machine *m, unsigned long nr_to_scan, struc
 
 /*
  * Back to the lists that their flags name, oldest first, without reclaim's reference. Pages that
- * nobody else holds any more go to @free. lru_lock held. Returns how many became active.
+ * nobody else holds any more go to @free. Neighbours that go to one list go there as they are.
+ * lru_lock held. Returns how many became active.
  */
 static unsigned long putback_pages(struct machine *m, struct lruvec *lruvec,
                                    struct page_list *pages, struct page_list *free)
 {
-	unsigned long nr_active = 0;
 	struct zone_count added[NR_LRU_LISTS] = {0};
-	enum lru_list lru;
-	struct page *page;
+	struct page *page = page_list_last(pages);
+	unsigned long nr_active = 0;
+	unsigned long nr_run = 0;
+	struct page_list *to = free;
+	struct page *run = NULL;
 
-	while ((page = page_list_pop_tail(pages))) {
-		__builtin_prefetch(page_list_last(pages), 1);
-		page_clear(page, PG_isolated);
-		charge(COST_PAGE_FLAG);
-		if (--page->refcount == 0) {
-			page->flags &= ~(1u << PG_active | 1u << PG_waiters);
-			page_list_add(free, page);
+	charge_n(COST_PAGE_FLAG, pages->nr);
+	for (; page; page = page_list_prev(pages, run)) {
+		enum lru_list lru = page_lru(page);
+		struct page_list *list = --page->refcount ? &lruvec->list[lru] : free;
+
+		if (list != to && nr_run) {
+			page_list_move_tail(pages, run, nr_run, to);
+			nr_run = 0;
+		}
+		to = list;
+		run = page;
+		nr_run += 1;
+		if (list == free) {
+			page->flags &= ~(1u << PG_isolated | 1u << PG_active | 1u << PG_waiters);
 			continue;
 		}
-		lru = page_lru(page);
 		charge(COST_LRU_ADD);
-		page_set(page, PG_lru);
-		page_list_add(&lruvec->list[lru], page);
+		page->flags = (page->flags & ~(1u << PG_isolated)) | 1u << PG_lru;
 		added[lru].nr[page_zonenum(page)] += 1;
 		nr_active += is_active_lru(lru);
 	}
-	for (lru = 0; lru < NR_LRU_LISTS; lru++)
+	if (nr_run)
+		page_list_move_tail(pages, run, nr_run, to);
+	for (enum lru_list lru = 0; lru < NR_LRU_LISTS; lru++)
 		zone_count_book(m, lruvec, lru, &added[lru], 1);
 	return nr_active;
 }
@@ -153,14 +181,12 @@ void shrink_active_list(struct machine *m, unsigned long nr_to_scan, struct lruv
 {
 	bool file = is_file_lru(lru);
 	unsigned long nr_referenced = 0;
-	struct page_list inactive;
 	struct page_list free;
 	struct isolated iso;
 	struct page *page;
 
 	span_enter(SPAN_SHRINK_ACTIVE);
 	lru_add_drain(m);
-	page_list_init(&inactive, lruvec->pgdat->mem_map);
 	page_list_init(&free, lruvec->pgdat->mem_map);
 	spin_lock_irq(&lruvec->lru_lock);
 	isolate_lru_pages(m, nr_to_scan, lruvec, lru, sc, &iso);
@@ -169,13 +195,12 @@ void shrink_active_list(struct machine *m, unsigned long nr_to_scan, struct lruv
 	                iso.nr_scanned);
 	spin_unlock_irq(&lruvec->lru_lock);
 
-	while ((page = page_list_pop_tail(&iso.pages))) {
+	for (page = page_list_last(&iso.pages); page; page = page_list_prev(&iso.pages, page)) {
 		u32 vm_flags;
 		bool dirty;
 
 		charge(COST_SCAN_PAGE);
 		world_cond_resched();
-		__builtin_prefetch(page_list_last(&iso.pages), 1);
 		span_enter(SPAN_PAGE_REFERENCED);
 		nr_referenced += page_referenced(m, page, &vm_flags, &dirty) > 0;
 		span_exit();
@@ -183,12 +208,11 @@ void shrink_active_list(struct machine *m, unsigned long nr_to_scan, struct lruv
 		page_clear(page, PG_active);
 		if (m->knob.workingset_anon == KNOB_ON)
 			page_set(page, PG_workingset);
-		page_list_add(&inactive, page);
 	}
 
 	spin_lock_irq(&lruvec->lru_lock);
 	lruvec->reclaim_stat.recent_rotated[file] += nr_referenced;
-	putback_pages(m, lruvec, &inactive, &free);
+	putback_pages(m, lruvec, &iso.pages, &free);
 	count_vm_events(m, PGDEACTIVATE, iso.nr_taken);
 	mod_isolated(lruvec, lru, -(long)iso.nr_taken);
 	spin_unlock_irq(&lruvec->lru_lock);

@@ -340,21 +340,21 @@ unsigned long shrink_page_list(struct machine *m, struct page_list *pages, struc
 		.m = m, .lruvec = lruvec, .sc = sc, .stat = stat, .rule = lazyfree_rule(m)};
 	unsigned long nr_activated = 0;
 	unsigned long nr_freed;
-	struct page_list keep;
 	struct page_list free;
-	struct page *page;
+	struct page *page = page_list_last(pages);
+	struct page *next;
 
-	page_list_init(&keep, pages->base);
 	page_list_init(&free, pages->base);
-	while ((page = page_list_pop_tail(pages))) {
+	for (; page; page = next) {
 		enum page_fate fate;
 
 		charge(COST_SCAN_PAGE);
 		world_cond_resched();
-		__builtin_prefetch(page_list_last(pages), 1);
+		next = page_list_prev(pages, page);
 		fate = shrink_page(&s, page);
 		if (fate == PAGE_FREED) {
 			page_clear_freed(page);
+			page_list_del(pages, page);
 			page_list_add(&free, page);
 			continue;
 		}
@@ -364,12 +364,10 @@ unsigned long shrink_page_list(struct machine *m, struct page_list *pages, struc
 		}
 		if (fate != PAGE_UNLOCKED)
 			unlock_page(m, page);
-		page_list_add(&keep, page);
 	}
 	nr_freed = free.nr;
 	try_to_unmap_flush(m);
 	free_reclaimed(m, &free);
-	*pages = keep;
 	count_vm_events(m, PGACTIVATE, nr_activated);
 	return nr_freed;
 }

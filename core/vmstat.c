@@ -58,7 +58,7 @@ static void stat_timer_arm(struct machine *m, struct cpu_data *d)
 	world_timer_arm(&d->stat_timer, world_now() + m->knob.stat_interval * 1000000000UL);
 }
 
-struct stat_cpu *__stat_cpu_alloc(struct machine *m, struct stat_holder *h)
+static struct stat_cpu *stat_cpu_alloc(struct machine *m, struct stat_holder *h)
 {
 	struct cpu_data *d = this_cpu(m);
 	struct stat_cpu *s = d->stat_free;
@@ -73,6 +73,20 @@ struct stat_cpu *__stat_cpu_alloc(struct machine *m, struct stat_holder *h)
 	h->cpu[world_cpu_id()] = s;
 	if (!d->stat_timer.expires)
 		stat_timer_arm(m, d);
+	return s;
+}
+
+struct stat_cpu *__stat_cpu(struct machine *m, struct stat_holder *h, u32 nr)
+{
+	struct stat_cpu *s = h->cpu[world_cpu_id()];
+
+	if (!s)
+		s = stat_cpu_alloc(m, h);
+	charge_n(COST_VMSTAT, nr);
+	if (s->line.shared || s->line.writer != world_cpu_id() + 1)
+		world_line_write(&s->line);
+	else
+		s->line.version += 1;
 	return s;
 }
 
@@ -132,6 +146,13 @@ void __stat_fold(struct machine *m, struct stat_holder *h, enum vm_item item, lo
 	atomic_long_add(amount, &h->v[item]);
 	world_line_write(&m->vm_stat.line);
 	atomic_long_add(amount, &m->vm_stat.v[item]);
+}
+
+/* All that this CPU has of @item, @amount, leaves it. */
+void __stat_fold_all(struct machine *m, struct stat_holder *h, enum vm_item item, long amount)
+{
+	h->cpu[world_cpu_id()]->diff[item] = 0;
+	__stat_fold(m, h, item, amount);
 }
 
 /* ---- reading --------------------------------------------------------------------------------------- */
