@@ -8,7 +8,9 @@
 
 #include "cli/batch.h"
 #include "cli/cli.h"
+#include "cli/diverge.h"
 #include "cli/jobs.h"
+#include "cli/stop.h"
 #include "cli/vary.h"
 #include "report/load.h"
 #include "report/save.h"
@@ -33,6 +35,9 @@ enum {
 	OPT_CSV,
 	OPT_FOLDED,
 	OPT_PROC,
+	OPT_STOP_AT,
+	OPT_STEP,
+	OPT_NO_PART,
 	OPT_CHECK,
 	OPT_CPU_LIMIT,
 	OPT_PRINT_CONFIG,
@@ -63,6 +68,13 @@ static const struct option_spec spec[] = {
                         "where the time went as folded stacks (ns), for flame graphs"},
 	[OPT_PROC] = {"proc", 0, "DIR",
                       "vmstat, zoneinfo, meminfo, buddyinfo at the end of the first run"},
+	[OPT_STOP_AT] =
+		{"stop-at", 0, "TIME|EVENT",
+                 "run the first seed up to there and print the machine as it is: at a time\n"
+                 "(1.5s), the N-th event (#1200), or a kind of event (oom_kill, page_fault:7)"},
+	[OPT_STEP] = {"step", 0, NULL, "walk through the run event by event, asking at each"},
+	[OPT_NO_PART] = {"no-divergence", 0, NULL,
+                         "do not look for the first event at which variants differ"},
 	[OPT_CHECK] = {"check", 0, NULL,
                        "check every page's contents when it is read, and audit the machine"},
 	[OPT_CPU_LIMIT] = {"cpu-limit", 0, "S",
@@ -95,6 +107,10 @@ struct run_args {
 	const char *csv;
 	const char *folded;
 	const char *proc;
+	bool stops;
+	struct stop_point stop_at;
+	bool step;
+	bool no_divergence;
 	bool check;
 	bool print_config;
 	bool quiet;
@@ -221,6 +237,15 @@ static bool parse_option(struct run_args *a, struct options *o, int opt)
 		return true;
 	case OPT_PROC:
 		a->proc = o->value;
+		return true;
+	case OPT_STOP_AT:
+		a->stops = true;
+		return stop_point_parse(o->value, &a->stop_at);
+	case OPT_STEP:
+		a->step = true;
+		return true;
+	case OPT_NO_PART:
+		a->no_divergence = true;
 		return true;
 	case OPT_CHECK:
 		a->check = true;
@@ -532,6 +557,37 @@ static bool simulated(const struct run_args *a)
 	return true;
 }
 
+#define DIVERGENCES_MAX 4
+
+/* Where each variant of the first point parts from the first: by name or, if only points differ, value. */
+static void print_divergences(const struct run_plan *p, const struct results *r)
+{
+	u32 nr = 0;
+
+	for (u32 i = 1; i < p->nr_cells && nr < DIVERGENCES_MAX; i++) {
+		const struct batch_cell *a = &p->cell[0];
+		const struct batch_cell *b = &p->cell[i];
+		char name[2][128];
+		const char *const names[2] = {name[0], name[1]};
+		char err[TARGET_ERROR_MAX];
+		struct divergence d;
+
+		if (a->ops != b->ops || strcmp(a->ops->name, "sim") != 0 ||
+		    (a->variant != b->variant && strcmp(a->point, b->point) != 0) ||
+		    r->column[0].record[0].status || r->column[i].record[0].status)
+			continue;
+		nr++;
+		column_label(r, &r->column[0], name[0], sizeof(name[0]));
+		column_label(r, &r->column[i], name[1], sizeof(name[1]));
+		if (!diverge_find(a, b, r->seed[0], &d, err)) {
+			cli_error("%s", err);
+			continue;
+		}
+		diverge_print(stdout, &d, names, r->seed[0]);
+		diverge_free(&d);
+	}
+}
+
 /* The options that decide about the results, for --from. The texts live as long as @a. */
 static u32 options_of(const struct run_args *a, const char **word, char *numbers, u32 nr_seeds)
 {
@@ -604,11 +660,27 @@ static int execute(const struct run_args *a, struct run_plan *p)
 
 		if (!piped)
 			text_run(stdout, &r);
+		if (!piped && !a->no_divergence)
+			print_divergences(p, &r);
 		status = max(status, check_expectations(a, p, &r, piped ? stderr : stdout));
 		status = max(status, save_all(a, &r));
 	}
 	results_free(&r);
 	return status;
+}
+
+/* --stop-at, --step: one cell, one seed, in this process. */
+static int stop(const struct run_args *a, const struct run_plan *p)
+{
+	if (!simulated(a)) {
+		cli_error("--stop-at and --step are for the simulated machine");
+		return CLI_USAGE;
+	}
+	if (p->nr_cells != 1) {
+		cli_error("--stop-at and --step look at one run: choose a --variant");
+		return CLI_USAGE;
+	}
+	return stop_run(&p->cell[0], a->seed, a->check, a->stops ? &a->stop_at : NULL, a->step);
 }
 
 int verb_run(int argc, char **argv)
@@ -628,6 +700,8 @@ int verb_run(int argc, char **argv)
 			status = CLI_OK;
 			if (a->print_config)
 				print_configs(&p);
+			else if (a->stops || a->step)
+				status = stop(a, &p);
 			else
 				status = execute(a, &p);
 		}

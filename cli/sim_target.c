@@ -64,6 +64,7 @@ struct sim_target {
 	s64 counter[TARGET_SYNC_MAX];
 	u32 nr_tasks;
 	u32 nr_foreground;           /* still running */
+	bool running;                /* booting is nobody's business */
 	struct target_result before; /* counters when the run began */
 	char notes[1024];
 };
@@ -170,6 +171,22 @@ static void free_series(struct sim_target *s)
 	free(s->series);
 }
 
+static void tell_watch(void *arg, const struct sim_trace_event *e)
+{
+	struct sim_target *s = arg;
+
+	if (s->running)
+		s->req->watch->fn(s->req->watch, (struct target *)s, e);
+}
+
+static u64 tell_time(void *arg, u64 now)
+{
+	struct sim_target *s = arg;
+
+	s->req->watch->at_time(s->req->watch, (struct target *)s, now);
+	return UINT64_MAX; /* never again */
+}
+
 static int sim_open(const struct target_request *req, struct target **out, char *err)
 {
 	struct sim_options opt = {
@@ -190,7 +207,14 @@ static int sim_open(const struct target_request *req, struct target **out, char 
 	s->ops = &sim_target_ops;
 	s->req = req;
 	s->tasks_end = &s->tasks;
-	if (req->series) {
+	if (req->watch) {
+		opt.tracing = true;
+		opt.watch = tell_watch;
+		opt.watch_arg = s;
+		opt.sample = req->watch->time_ns ? tell_time : NULL;
+		opt.sample_arg = s;
+		opt.sample_ns = req->watch->time_ns;
+	} else if (req->series) {
 		s->series = new_series();
 		opt.sample = sim_series_sample;
 		opt.sample_arg = s->series;
@@ -431,7 +455,9 @@ static int sim_target_run(struct target *t, struct target_result *res)
 	}
 	for (struct sim_task *st = s->tasks; st; st = st->next)
 		task_start(st->task, -1);
+	s->running = true;
 	rc = sim_run(s->world);
+	s->running = false;
 	if (s->series)
 		sim_series_end(s->series, sim_elapsed(s->world));
 	collect(s, res);
@@ -443,7 +469,7 @@ static int sim_target_run(struct target *t, struct target_result *res)
 		         (double)res->elapsed_ns / 1e9);
 	else if (rc == -EDEADLK)
 		describe_deadlock(s, res);
-	else if (s->req->check)
+	else if (s->req->check && !s->req->watch) /* who watches may have stopped it anywhere */
 		machine_audit(s->machine);
 	return rc;
 }

@@ -127,6 +127,9 @@ void machine_sample(struct machine *m,
                     void (*fn)(void *arg, const char *name, enum sample_kind kind, u64 value),
                     void *arg);
 
+/* Zones, LRU lists, per-CPU lists, swap, amounts, for a person. As machine_sample(). */
+void machine_dump(struct machine *m, FILE *f);
+
 void proc_vmstat(struct machine *m, FILE *f);
 void proc_zoneinfo(struct machine *m, FILE *f);
 void proc_meminfo(struct machine *m, FILE *f);

@@ -20,6 +20,7 @@
 struct target;
 struct target_task;
 struct hw_machine;
+struct sim_watch;
 
 #define TARGET_NAME_MAX 64
 #define TARGET_ERROR_MAX 512
@@ -120,6 +121,8 @@ struct target_request {
 	bool check; /* content tags, audits */
 	bool trace;
 	bool series; /* sim: keep time series */
+	struct sim_watch
+		*watch; /* sim: who is told of every event (cli/sim_target.h); NULL: nobody */
 
 	/* Runs one task; called in its own context. Returns 0, or a negative errno with the text of
 	 * the error in @err (TARGET_ERROR_MAX bytes): the run is broken off and reports it. */

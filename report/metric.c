@@ -138,6 +138,8 @@ static const char *const less_is_good[] = {
 	"pgscan_direct_throttle",
 	"pgsteal_direct",
 	"kswapd_low_wmark_hit_quickly",
+	"estimate_cpu_share",
+	"min_breach_pages",
 	"pageoutrun",
 	"workingset_refault",
 	"workingset_refault_anon",
@@ -152,6 +154,8 @@ static const char *const less_is_good[] = {
 	"pgmigrate_fail",
 };
 
+static const char *const more_is_good[] = {"throughput"};
+
 enum metric_good metric_good(const char *metric)
 {
 	const struct derived *d = find(metric);
@@ -162,6 +166,9 @@ enum metric_good metric_good(const char *metric)
 		    (strlen(less_is_good[i]) == stem &&
 		     strncmp(less_is_good[i], metric, stem) == 0))
 			return METRIC_LESS;
+	for (size_t i = 0; i < ARRAY_SIZE(more_is_good); i++)
+		if (strcmp(more_is_good[i], metric) == 0)
+			return METRIC_MORE;
 	return d ? d->info.good : METRIC_NEUTRAL;
 }
 

@@ -222,6 +222,8 @@ struct sim {
 	struct sim_trace_ring *trace;
 	u64 (*sample)(void *arg, u64 now);
 	void *sample_arg;
+	void (*watch)(void *arg, const struct sim_trace_event *e);
+	void *watch_arg;
 	FILE *report;
 
 	/* The scheduler's constants, scaled by the number of CPUs. */
@@ -438,6 +440,7 @@ void psi_task_change(struct sim_task *t, bool runnable, u64 now);
 void sim_report_deadlock(struct sim *sim);
 int sim_trace_create(struct sim *sim, u32 nr);
 void sim_trace_destroy(struct sim *sim);
+void sim_report_task(struct sim *sim, FILE *out, struct world_task *t);
 void sim_trace(struct world_cpu *c, enum ledger_event e, u64 a, u64 b);
 
 #endif

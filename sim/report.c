@@ -38,7 +38,7 @@ static void sim_report_sem(FILE *out, const struct world_task *t)
 	fprintf(out, ", %u in the queue", s->nr_waiters);
 }
 
-static void sim_report_task(struct sim *sim, FILE *out, struct world_task *t)
+void sim_report_task(struct sim *sim, FILE *out, struct world_task *t)
 {
 	const struct sim_task *st = t->engine;
 	const struct world_upcalls *up = sim->w.up;
@@ -113,9 +113,9 @@ void sim_trace_destroy(struct sim *sim)
 
 void sim_trace(struct world_cpu *c, enum ledger_event e, u64 a, u64 b)
 {
-	struct sim_trace_ring *ring = sim_of(c->w)->trace;
-
-	ring->event[ring->nr_seen++ % ring->max] = (struct sim_trace_event){
+	struct sim *sim = sim_of(c->w);
+	struct sim_trace_ring *ring = sim->trace;
+	const struct sim_trace_event event = {
 		.clock = c->clock,
 		.a = a,
 		.b = b,
@@ -123,6 +123,11 @@ void sim_trace(struct world_cpu *c, enum ledger_event e, u64 a, u64 b)
 		.cpu = c->id,
 		.event = (u8)e,
 	};
+
+	if (sim->watch)
+		sim->watch(sim->watch_arg, &event);
+	else
+		ring->event[ring->nr_seen++ % ring->max] = event;
 }
 
 u64 sim_trace_count(const struct world *w, u64 *nr_lost)

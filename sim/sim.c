@@ -255,6 +255,8 @@ static void sim_set_options(struct sim *sim, const struct sim_options *opt)
 	sim->sample = opt->sample;
 	sim->sample_arg = opt->sample_arg;
 	sim->sample_at = opt->sample ? opt->sample_ns : SIM_NEVER;
+	sim->watch = opt->watch;
+	sim->watch_arg = opt->watch_arg;
 	sim->pause_at = min(sim->stop_at, sim->sample_at);
 	sim->report = opt->report ? opt->report : stderr;
 }
@@ -272,7 +274,7 @@ static int sim_create_parts(struct sim *sim, const struct sim_options *opt)
 		err = sim_disks_create(sim);
 	if (!err && opt->check)
 		err = sim_tags_create(sim);
-	if (!err && opt->tracing)
+	if (!err && opt->tracing && !opt->watch)
 		err = sim_trace_create(sim,
 		                       opt->nr_trace_max ? opt->nr_trace_max : SIM_TRACE_DEFAULT);
 	return err;

@@ -20,6 +20,8 @@
 #define SIM_ERROR_MAX 512
 #define SIM_NORMAL_SPEED 10000
 
+struct sim_trace_event;
+
 struct sim_options {
 	u64 seed;
 	u64 max_ns;        /* sim_run() gives up at this virtual time; 0: never */
@@ -38,6 +40,13 @@ struct sim_options {
 	u64 (*sample)(void *arg, u64 now);
 	void *sample_arg;
 	u64 sample_ns;
+
+	/*
+	 * With tracing: called at each trace event instead of keeping it, in the task that causes it;
+	 * may call sim_stop() and the functions that look, nothing else. NULL: they are kept.
+	 */
+	void (*watch)(void *arg, const struct sim_trace_event *e);
+	void *watch_arg;
 };
 
 /*
@@ -81,6 +90,14 @@ u64 sim_task_stack_used(const struct world_task *t);
 
 /* The same for the deepest stack of a kind so far, tasks that have ended and idle CPUs included. */
 u64 sim_stack_used_max(const struct world *w, enum world_stack kind);
+
+/* ---- looking at it from outside, at any moment (dump.c) ------------------------------------------ */
+
+/* What each CPU and each task does, with the spans it is in. */
+void sim_dump(struct world *w, FILE *f);
+
+/* "worker (7) in user/fault/alloc" for the task of number @id. */
+void sim_task_where(const struct world *w, u32 id, char *buf, size_t n);
 
 /* ---- disks ------------------------------------------------------------------------------------- */
 

@@ -176,6 +176,44 @@ done
 "$quire" run smoke --csv - 2>/dev/null | head -1 | grep -q '^scenario,target' || fail "--csv -"
 expect 1 "No space left" run smoke --json /dev/full
 
+# Stopping and walking.
+expect 0 "stopped at 0.001000000 s, after" run smoke --stop-at 1ms
+expect 0 "node 0 zone DMA32: free" run smoke --stop-at 1ms
+expect 0 "stopped at event #100 " run smoke --stop-at '#100'
+expect 0 "page_fault address" run smoke --stop-at page_fault:7
+expect 1 "before it comes to that" run smoke --stop-at oom_kill
+expect 2 "did you mean page_fault?" run smoke --stop-at page_fult
+expect 2 "is no time to stop at" run smoke --stop-at 1.5
+expect 2 "expected a number from 1 on" run smoke --stop-at page_fault:0
+expect 2 "choose a --variant" run madv-free --stop-at 1ms
+expect 2 "are for the simulated machine" run smoke --stop-at 1ms --on host
+printf 's\nt 2ms\nn madvise\nd\nx\nr\nq\n' | "$quire" run smoke --step >"$dir/out" 2>&1 || fail "--step"
+for text in '^#1 ' 'madvise: \|: madvise address' 'LRU lists' 'the next event' '#.*  0\.002' 'the last events'; do
+	grep -q "$text" "$dir/out" || fail "--step does not show $text"
+done
+"$quire" run smoke --step </dev/null >"$dir/out" 2>&1 || fail "--step without a terminal"
+echo c | "$quire" run smoke --step >"$dir/out" 2>&1 || fail "--step c"
+grep -q 'the run has ended at' "$dir/out" || fail "--step c does not reach the end"
+
+# Where variants part.
+cat >"$dir/part.lua" <<'END'
+scenario "part"
+machine { profile = "small", cpus = 2, ram = "64M", swap = 0 }
+variant "give" { ["madvise.free"] = "dontneed" }
+variant "keep" { ["madvise.free"] = "lazy" }
+variant "give2" { ["madvise.free"] = "dontneed" }
+group "g" { count = 2, run = function(t)
+	local m = t:mmap("1M")
+	m:fill()
+	m:madvise("free")
+	m:munmap()
+end }
+END
+expect 0 "where give and keep part, seed 1: event #" run "$dir/part.lua" --repeat 1
+expect 0 "madvise_choice lazy 1" run "$dir/part.lua" --repeat 1
+expect 0 "where give and give2 part, seed 1: nowhere; all" run "$dir/part.lua" --repeat 1
+"$quire" run "$dir/part.lua" --repeat 1 --no-divergence | grep -q "part, seed" && fail "--no-divergence"
+
 # A result runs again to the same bytes, is compared, and is believed only if it is whole.
 "$quire" run --from "$dir/1.json" --json "$dir/again.json" >/dev/null 2>&1 || fail "--from"
 cmp -s "$dir/1.json" "$dir/again.json" || fail "--from gives other bytes"

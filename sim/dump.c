@@ -1,0 +1,92 @@
+/*
+ * CPUs and tasks in words: what each does, and where in the code it is, as spans.
+ */
+#include "sim/engine.h"
+
+/* "user/fault/alloc": the outermost first. */
+static void print_span(FILE *f, const struct ledger *l, u16 node)
+{
+	char path[512];
+
+	if (node) {
+		ledger_path(l, node, path, sizeof(path));
+		fprintf(f, ", in %s", path);
+	}
+}
+
+static void dump_cpu(FILE *f, const struct sim_cpu *s)
+{
+	const struct world_cpu *c = &s->cpu;
+
+	fprintf(f, "  CPU %u: %lu ns", c->id, c->clock);
+	if (c->task == &s->idle_task) {
+		fprintf(f, ", idle");
+	} else {
+		fprintf(f, ", runs %s (%u)", c->task->name, c->task->id);
+		print_span(f, c->ledger, c->span);
+	}
+	if (s->rq.nr)
+		fprintf(f, ", %u ready", s->rq.nr);
+	if (c->nr_spin)
+		fprintf(f, ", holds %u spin lock%s", c->nr_spin, c->nr_spin > 1 ? "s" : "");
+	if (s->spins_on)
+		fprintf(f, ", spins for %s held by CPU %u", ledger_lock_name[s->spins_on->class],
+		        s->spins_on->owner - 1);
+	if (c->irq_off)
+		fprintf(f, ", interrupts off");
+	fputc('\n', f);
+}
+
+void sim_dump(struct world *w, FILE *f)
+{
+	struct sim *sim = sim_of(w);
+	struct sim_task *st;
+	u32 nr_idle = 0;
+	u32 nr_ended = 0;
+
+	fprintf(f, "CPUs\n");
+	for (u32 i = 0; i < w->hw->nr_cpus; i++) {
+		const struct sim_cpu *s = sim_cpu(sim, i);
+
+		if (s->cpu.task == &s->idle_task && !s->rq.nr)
+			nr_idle++;
+		else
+			dump_cpu(f, s);
+	}
+	fprintf(f, "  %u idle\ntasks\n", nr_idle);
+	list_for_each_entry (st, &sim->tasks, list) {
+		const struct world_task *t = st->task;
+		const struct world_cpu *c = &sim_cpu(sim, t->cpu)->cpu;
+
+		if (t->state == WORLD_TASK_DEAD || t->state == WORLD_TASK_NEW) {
+			nr_ended += t->state == WORLD_TASK_DEAD;
+			continue;
+		}
+		sim_report_task(sim, f, st->task);
+		fprintf(f, "    user %lu ns, system %lu ns", t->utime_ns, t->stime_ns);
+		print_span(f, c->ledger, c->task == t ? c->span : t->span);
+		fputc('\n', f);
+	}
+	fprintf(f, "  %u ended\n", nr_ended);
+}
+
+void sim_task_where(const struct world *w, u32 id, char *buf, size_t n)
+{
+	struct sim *sim = sim_of((struct world *)w);
+	struct sim_task *st;
+
+	snprintf(buf, n, "task %u", id);
+	list_for_each_entry (st, &sim->tasks, list) {
+		const struct world_task *t = st->task;
+		const struct world_cpu *c = &sim_cpu(sim, t->cpu)->cpu;
+		u16 span = c->task == t ? c->span : t->span;
+		size_t len;
+
+		if (t->id != id)
+			continue;
+		len = (size_t)snprintf(buf, n, "%s (%u)%s", t->name, id, span ? " in " : "");
+		if (span && len < n)
+			ledger_path(c->ledger, span, buf + len, n - len);
+		return;
+	}
+}
