@@ -6,6 +6,7 @@
  * Runs between tasks and charges nothing. It costs time and host memory in the number of frames that
  * were ever used.
  */
+#include "core/huge_memory.h"
 #include "core/page_alloc.h"
 
 #define BLOCK_PAGES (1UL << (MAX_ORDER - 1))
@@ -103,6 +104,27 @@ static void check_frame(struct census *c, u64 pfn)
 		c->nr_flag[i] += page_test(p, counted_flags[i].flag);
 }
 
+/* Frames that the one at @pfn, just checked, stands for: a compound page's tails are in its place. */
+static u32 check_compound(struct census *c, u64 pfn)
+{
+	const struct page *p = pfn_to_page(c->m, pfn);
+	u32 nr_filled;
+
+	VM_BUG_ON_MSG(page_is_tail(p), "frame 0x%lx is a tail without a head", pfn);
+	if (!page_is_head(p))
+		return 1;
+	VM_BUG_ON(!IS_ALIGNED(pfn, compound_nr(p)));
+	nr_filled = p[1].compound_flags & COMPOUND_TAILS ? compound_nr(p) : 3;
+	for (u32 i = 1; i < compound_nr(p); i++) {
+		VM_BUG_ON_MSG(c->place[pfn + i], "tail 0x%lx is %s", pfn + i,
+		              place_name[c->place[pfn + i]]);
+		VM_BUG_ON(i < nr_filled && (!page_is_tail(p + i) || p[i].head_distance != i));
+		VM_BUG_ON(p[i].refcount);
+	}
+	c->nr_allocated += compound_nr(p) - 1;
+	return compound_nr(p);
+}
+
 /* Frames never used are passed over a block at a time: their structs are not even read. */
 static void check_frames(struct census *c)
 {
@@ -118,7 +140,7 @@ static void check_frames(struct census *c)
 				continue;
 			}
 			check_frame(c, pfn);
-			pfn += 1;
+			pfn += check_compound(c, pfn);
 		}
 	}
 }
@@ -185,5 +207,6 @@ void machine_audit(struct machine *m)
 	mmap_audit(m);
 	rmap_audit(m);
 	swapfile_audit(m);
+	deferred_split_audit(m);
 	census(m);
 }

@@ -107,6 +107,23 @@ void lock_page(struct machine *m, struct page *page)
 		__lock_page(m, page);
 }
 
+/* Until somebody else has unlocked it, without taking a reference or the lock. May switch tasks. */
+void wait_on_page_locked(struct machine *m, struct page *page)
+{
+	struct wait_queue_head *q = page_waitqueue(m, page);
+	u64 key = page_wait_key(m, page, PG_locked);
+	struct wait_queue_entry e;
+
+	while (READ_ONCE(page->flags) >> PG_locked & 1) {
+		blk_flush_plug(m);
+		prepare_to_wait(q, &e, key, false, WORLD_TASK_UNINTERRUPTIBLE);
+		page_set(page, PG_waiters);
+		if (READ_ONCE(page->flags) >> PG_locked & 1)
+			schedule_timeout(WORLD_FOREVER);
+		finish_wait(&e);
+	}
+}
+
 /* Never switches tasks; usable from interrupts. */
 void unlock_page(struct machine *m, struct page *page)
 {

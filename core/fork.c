@@ -7,7 +7,7 @@
  * Left out: vfork and CLONE flags other than shared or copied memory; file mappings without an
  * anon_vma, which Linux does not copy at all.
  */
-#include "core/internal.h"
+#include "core/huge_memory.h"
 
 struct mm_struct *mm_alloc(struct machine *m)
 {
@@ -100,6 +100,12 @@ static int copy_one_pte(struct machine *m, u32 dst_table, pte_t *dst, pte_t *src
 	struct page *page;
 	int err;
 
+	if (unlikely(pte_migration(pte))) {
+		c->rss[MM_ANONPAGES] += 1;
+		*src = pte_clear(pte, PTE_MIGRATION_WRITE);
+		set_pte(m, dst_table, dst, *src);
+		return 0;
+	}
 	if (!pte_present(pte)) {
 		err = swap_duplicate(m, pte_to_swp_entry(pte));
 		if (err)
@@ -162,9 +168,21 @@ int copy_page_range(struct machine *m, struct mm_struct *dst, struct mm_struct *
 		return 0;
 	while (va < vma->vm_end && (src_table = pt_next_leaf(m, src, &va, vma->vm_end))) {
 		u64 end = min(vma->vm_end, ALIGN_DOWN(va, PMD_SIZE) + PMD_SIZE);
-		u32 dst_table = pt_find_alloc(m, dst, va);
+		u32 dst_table;
 		int err = 0;
 
+		if (src_table == PT_HUGE) {
+			bool done;
+
+			err = copy_huge_pmd(m, dst, src, va, &done);
+			if (err)
+				return err;
+			if (done)
+				va = end;
+			world_cond_resched();
+			continue;
+		}
+		dst_table = pt_find_alloc(m, dst, va);
 		if (!dst_table)
 			return -ENOMEM;
 		while (va < end && !err) {

@@ -38,6 +38,7 @@ typedef u32 gfp_t;
 #define __GFP_THISNODE (1u << 15)
 #define __GFP_ZERO (1u << 16)
 #define __GFP_NOWARN (1u << 17)
+#define __GFP_COMP (1u << 18) /* a compound page */
 
 #define GFP_ATOMIC (__GFP_HIGH | __GFP_KSWAPD_RECLAIM)
 #define GFP_NOWAIT (__GFP_KSWAPD_RECLAIM)
@@ -134,8 +135,10 @@ struct machine {
 	u32 max_tables;
 	u32 nr_tables;  /* highest number used so far */
 	u32 free_table; /* head of the list of free numbers, linked through table.nr_used */
-	struct arena table_arena; /* pgtable.c: tables and table */
-	struct page *zero_page;   /* what reads of untouched memory map; NULL until the first */
+	struct arena table_arena;    /* pgtable.c: tables and table */
+	struct page *zero_page;      /* what reads of untouched memory map; NULL until the first */
+	struct page *huge_zero_page; /* (a) the same in one entry; NULL: not there */
+	s32 huge_zero_refs;          /* (a) entries, and 1 for being kept; freed by a shrinker */
 	struct kmem_cache slab[NR_SLABS];
 	struct pool gather_pool; /* zap.c: struct mmu_gather_batch */
 
@@ -274,6 +277,18 @@ static inline struct page *alloc_page(struct machine *m, gfp_t gfp)
 
 /* Drops a reference to a block that is on no list and frees it at 0. Never switches tasks. */
 void __free_pages(struct machine *m, struct page *page, unsigned int order);
+
+/* ---- compound.c ---- */
+
+void prep_compound_page(struct machine *m, struct page *head, unsigned int order);
+/* Before anything can meet a tail other than the first two. */
+void prep_tails(struct machine *m, struct page *head);
+void destroy_compound_page(struct machine *m, struct page *head);
+
+/* Frees a compound page whose refcount is already 0 and that is on no list. */
+void free_compound_page(struct machine *m, struct page *head);
+/* The same for one that may wait to be split. */
+void free_huge_page(struct machine *m, struct page *head);
 
 /* Frees pages whose refcount is already 0 and that are on no LRU list: to the per-CPU lists. */
 void free_unref_page(struct machine *m, struct page *page);
@@ -418,6 +433,7 @@ void mark_page_lazyfree(struct machine *m, struct page *page); /* to inactive fi
 void put_page(struct machine *m, struct page *page);
 static inline void get_page(struct page *page)
 {
+	page = compound_head(page);
 	VM_BUG_ON(page->refcount <= 0);
 	page->refcount += 1;
 }
@@ -443,6 +459,7 @@ void page_wait_init(struct machine *m); /* boot: m->page_wait and m->congestion_
 bool trylock_page(struct machine *m, struct page *page); /* order point */
 void lock_page(struct machine *m, struct page *page);    /* may switch tasks */
 void unlock_page(struct machine *m, struct page *page);
+void wait_on_page_locked(struct machine *m, struct page *page); /* may switch tasks */
 void wait_on_page_writeback(struct machine *m, struct page *page);
 void end_page_writeback(struct machine *m, struct page *page); /* interrupt context or not */
 void set_page_writeback(struct machine *m, struct page *page);
@@ -522,9 +539,20 @@ static inline void set_pte(struct machine *m, u32 table, pte_t *pte, pte_t val)
 
 /*
  * The first leaf table at or above *@va, which moves there (to a leaf's start, unless it began in
- * it); 0: none below @end. Charges PT_WALK.
+ * it); 0: none below @end; PT_HUGE: a huge entry maps *@va. Charges PT_WALK.
  */
 u32 pt_next_leaf(struct machine *m, struct mm_struct *mm, u64 *va, u64 end);
+
+/* What pt_next_leaf() and __pt_find_alloc() return where a huge entry maps the address. */
+#define PT_HUGE UINT32_MAX
+
+/* The second-level table of @va and, in *@pmd, its entry there; 0: none. pt_pmd_alloc() makes what is
+ * missing; 0: out of frames, may switch tasks. Neither charges a walk. */
+u32 pt_find_pmd(struct machine *m, struct mm_struct *mm, u64 va, pte_t **pmd);
+u32 pt_pmd_alloc(struct machine *m, struct mm_struct *mm, u64 va, pte_t **pmd);
+/* An empty leaf table kept beside a huge entry, for when it is split; pmd lock held. */
+void pt_deposit(struct machine *m, u32 pmd_table, u32 leaf);
+u32 pt_withdraw(struct machine *m, u32 pmd_table);
 
 /* Frees all tables that only map within [@floor, @ceiling) around the unmapped [@start, @end). */
 void free_pgtables(struct machine *m, struct mm_struct *mm, u64 start, u64 end, u64 floor,
@@ -645,6 +673,7 @@ static inline u64 vma_index(const struct vm_area_struct *vma, u64 va)
 
 /* ---- memory.c, fork.c: faults, fork's copy (mm/memory.c) ---------------------------------------------------------- */
 
+struct page *zero_page(struct machine *m); /* NULL: out of frames */
 int machine_fault(void *machine, struct world_task *t, u64 va, enum world_access kind); /* upcall */
 int copy_page_range(struct machine *m, struct mm_struct *dst, struct mm_struct *src,
                     struct vm_area_struct *vma);
@@ -690,6 +719,8 @@ static inline void tlb_remove_tlb_entry(struct mmu_gather *tlb, u64 va)
 	tlb->start = min(tlb->start, va);
 	tlb->end = max(tlb->end, va + PAGE_SIZE);
 }
+/* Gathers @page and the reference its entry held. False: flush before the next one. */
+bool tlb_remove_page(struct mmu_gather *tlb, struct page *page);
 void tlb_flush_mmu(struct mmu_gather *tlb);
 void tlb_finish_mmu(struct mmu_gather *tlb);
 /* Unmaps [@start, @end) of @vma; may flush, and may switch tasks between leaf tables. */
@@ -785,6 +816,15 @@ static inline enum lazyfree_rule lazyfree_rule(const struct machine *m)
 		return LAZYFREE_NOT_SWAPBACKED;
 	return m->knob.free_slot == FREE_SLOT_FIRST ? LAZYFREE_SLOT_FIRST : LAZYFREE_CLEAN_PTES;
 }
+
+/* ---- migrate.c ------------------------------------------------------------------------------------------------------ */
+
+/* If the pte of @va, whose table is locked, is a migration entry of @page (of frame @old_pfn), it becomes one
+ * of @page, with a reference. */
+bool remove_migration_pte(struct machine *m, struct vm_area_struct *vma, u32 table, u64 va,
+                          struct page *page);
+bool remove_migration_pte_of(struct machine *m, struct vm_area_struct *vma, u32 table, u64 va,
+                             struct page *page, u64 old_pfn);
 
 /* ---- swapfile.c ------------------------------------------------------------------------------------------------------ */
 

@@ -25,6 +25,16 @@
 #define KNOB_THP(E) E(THP_NEVER, "never") E(THP_MADVISE, "madvise") E(THP_ALWAYS, "always")
 #define KNOB_WMARK_GAP(E) E(WMARK_GAP_QUARTER, "quarter") E(WMARK_GAP_SCALE, "scale")
 #define KNOB_WMARK_ORDER(E) E(WMARK_ORDER_DECAY, "decay") E(WMARK_ORDER_BLOCK, "block")
+#define KNOB_THP_DEFRAG(E)                                                                         \
+	E(THP_DEFRAG_NEVER, "never")                                                               \
+	E(THP_DEFRAG_MADVISE, "madvise")                                                           \
+	E(THP_DEFRAG_DEFER_MADVISE, "defer+madvise")                                               \
+	E(THP_DEFRAG_DEFER, "defer") E(THP_DEFRAG_ALWAYS, "always")
+#define KNOB_THP_PARTIAL(E) E(THP_PARTIAL_PAGE, "page") E(THP_PARTIAL_PMD, "pmd")
+#define KNOB_THP_MAPCOUNT(E) E(THP_MAPCOUNT_DOUBLE, "double_map") E(THP_MAPCOUNT_LARGE, "large")
+#define KNOB_THP_SPLIT_WALK(E)                                                                     \
+	E(SPLIT_WALK_VMA, "vma") E(SPLIT_WALK_PAGE, "page") E(SPLIT_WALK_RANGE, "range")
+#define KNOB_THP_COW(E) E(THP_COW_COPY, "copy") E(THP_COW_SPLIT, "split")
 #define KNOB_OFF_ON(E) E(KNOB_OFF, "off") E(KNOB_ON, "on")
 #define KNOB_PCP(E) E(PCP_FIXED, "fixed") E(PCP_AUTO, "auto")
 #define KNOB_SLOWPATH(E) E(SLOWPATH_3_19, "3.19") E(SLOWPATH_6_18, "6.18")
@@ -77,7 +87,26 @@
 	    "PAGEVEC_SIZE 14; folio_batch 31 (6.9)",                                               \
 	    "pages gathered per CPU before a lruvec is locked")                                    \
 	ENUM(thp_enabled, "thp.enabled", KNOB_THP, THP_MADVISE, THP_MADVISE, "sysfs",              \
-	     "other than never, khugepaged raises min_free_kbytes at boot")                        \
+	     "who gets huge pages; other than never, min_free_kbytes is raised at boot")           \
+	ENUM(thp_defrag, "thp.defrag", KNOB_THP_DEFRAG, THP_DEFRAG_ALWAYS, THP_DEFRAG_MADVISE,     \
+	     "444eb2a449ef (4.6)", "whose faults reclaim for a huge page, or have kswapd do so")   \
+	ENUM(thp_zero_page, "thp.use_zero_page", KNOB_OFF_ON, KNOB_ON, KNOB_ON, "sysfs, 3.8",      \
+	     "reads of untouched memory map 2 MiB of zeros")                                       \
+	ENUM(thp_partial, "thp.partial_unmap", KNOB_THP_PARTIAL, THP_PARTIAL_PAGE,                 \
+	     THP_PARTIAL_PMD, "eef1b3ba053a (4.5)",                                                \
+	     "part of a huge page is unmapped: it is split at once, or only its mapping")          \
+	ENUM(thp_mapcount, "thp.mapcount", KNOB_THP_MAPCOUNT, THP_MAPCOUNT_DOUBLE,                 \
+	     THP_MAPCOUNT_LARGE, "53f9263baba6 (4.5), 6.2 to 6.9",                                 \
+	     "ptes and PMDs of one page: tails count one more, or one count of all is kept")       \
+	ENUM(thp_split_walk, "thp.split_walk", KNOB_THP_SPLIT_WALK, SPLIT_WALK_VMA,                \
+	     SPLIT_WALK_RANGE, "mail 003 (4 February 2016)",                                       \
+	     "splitting unmaps and maps again: a walk per VMA; per page (fec89c109f3a, 4.6); per " \
+	     "VMA one way, per page back (4.11)")                                                  \
+	ENUM(thp_cow, "thp.cow", KNOB_THP_COW, THP_COW_COPY, THP_COW_SPLIT, "ec0abae6dcdf (5.8)",  \
+	     "a write to a shared huge page copies all of it, or one page")                        \
+	ENUM(lru_batch_huge, "lru.batch_huge", KNOB_OFF_ON, KNOB_ON, KNOB_OFF,                     \
+	     "8f182270dfec (4.7)",                                                                 \
+	     "a huge page waits in a batch like others on its way to a list")                      \
 	ENUM(watermark_gap, "watermark.gap", KNOB_WMARK_GAP, WMARK_GAP_QUARTER, WMARK_GAP_SCALE,   \
 	     "795ae7a0de6b (4.6)", "min to low to high: a quarter of min, or scaled by zone size") \
 	ENUM(watermark_order, "watermark.order", KNOB_WMARK_ORDER, WMARK_ORDER_DECAY,              \
@@ -162,6 +191,11 @@ KNOB_DECLARE(free_swap_policy, KNOB_FREE_SWAP);
 KNOB_DECLARE(free_list_policy, KNOB_FREE_LIST);
 KNOB_DECLARE(free_slot_policy, KNOB_FREE_SLOT);
 KNOB_DECLARE(thp_policy, KNOB_THP);
+KNOB_DECLARE(thp_defrag_policy, KNOB_THP_DEFRAG);
+KNOB_DECLARE(thp_partial_policy, KNOB_THP_PARTIAL);
+KNOB_DECLARE(thp_mapcount_policy, KNOB_THP_MAPCOUNT);
+KNOB_DECLARE(thp_cow_policy, KNOB_THP_COW);
+KNOB_DECLARE(thp_split_walk_policy, KNOB_THP_SPLIT_WALK);
 KNOB_DECLARE(watermark_gap_policy, KNOB_WMARK_GAP);
 KNOB_DECLARE(watermark_order_policy, KNOB_WMARK_ORDER);
 KNOB_DECLARE(knob_off_on, KNOB_OFF_ON);

@@ -8,6 +8,7 @@
  * Boot order: page tables are reserved and the world told where they are; then zones, because all
  * else takes frames; then marks, objects, swap, and last the kswapd tasks, which use everything.
  */
+#include "core/huge_memory.h"
 #include "core/page_alloc.h"
 #include "core/workqueue.h"
 
@@ -122,6 +123,7 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 		return ret;
 	choose_procedures(m);
 	page_wait_init(m);
+	split_queues_init(m);
 	mutex_init(m->world, &m->oom_lock, LOCK_OOM);
 	lru_add_init(m);
 	ret = slab_init(m);

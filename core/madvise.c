@@ -12,7 +12,7 @@
  *                      the inactive file list (4.12), which needs no swap to be reclaimed
  *   madvise.free_slot  reclaim's business: see lazyfree_rule()
  */
-#include "core/internal.h"
+#include "core/huge_memory.h"
 
 /* ---- MADV_FREE ---------------------------------------------------------------------------------------- */
 
@@ -97,7 +97,7 @@ static void madvise_free_pte_range(struct madvise_free *f, u32 table, u64 va, u6
 			continue;
 		if (pte_present(*pte))
 			madvise_free_present(f, pte, va);
-		else
+		else if (likely(!pte_migration(*pte)))
 			madvise_free_swap(f, table, pte, va);
 	}
 	spin_unlock(&m->table[table].ptl);
@@ -115,7 +115,10 @@ static void madvise_free_single_vma(struct machine *m, struct vm_area_struct *vm
 	while (va < end && (table = pt_next_leaf(m, vma->vm_mm, &va, end))) {
 		u64 next = min(end, ALIGN_DOWN(va, PMD_SIZE) + PMD_SIZE);
 
-		madvise_free_pte_range(&f, table, va, next);
+		if (table != PT_HUGE)
+			madvise_free_pte_range(&f, table, va, next);
+		else if (!madvise_free_huge_pmd(&f.tlb, vma, va, next))
+			continue; /* a table now */
 		va = next;
 		world_cond_resched();
 	}
@@ -162,6 +165,10 @@ static void madvise_willneed(struct machine *m, struct vm_area_struct *vma, u64 
 		struct page *page;
 		pte_t pte;
 
+		if (table == PT_HUGE) {
+			va = (va | ~PMD_MASK) & PAGE_MASK;
+			continue;
+		}
 		spin_lock(&m->table[table].ptl);
 		pte = *pt_entry(m, table, va);
 		charge(COST_PTE);
@@ -176,14 +183,51 @@ static void madvise_willneed(struct machine *m, struct vm_area_struct *vma, u64 
 	lru_add_drain(m); /* to the lists, so that reclaim can weigh them */
 }
 
+/* ---- MADV_HUGEPAGE, MADV_NOHUGEPAGE ---------------------------------------------------------------- */
+
+/* Advice for faults to come; what is mapped stays as it is. The VMA is split or merged as for mprotect(). */
+static int madvise_huge(struct machine *m, struct vm_area_struct **vmap,
+                        struct vm_area_struct **prev, u64 start, u64 end, enum mm_advice advice)
+{
+	struct vm_area_struct *vma = *vmap;
+	u32 vm_flags = vma->vm_flags & ~(VM_HUGEPAGE | VM_NOHUGEPAGE);
+	struct vm_area_struct *merged;
+	int err = 0;
+
+	vm_flags |= advice == MM_MADV_HUGEPAGE ? VM_HUGEPAGE : VM_NOHUGEPAGE;
+	if (vm_flags == vma->vm_flags)
+		return 0;
+	merged = vma_merge(m, vma->vm_mm, *prev, start, end, vm_flags, vma->anon_vma,
+	                   vma_index(vma, start));
+	if (merged) {
+		*vmap = merged;
+		return 0;
+	}
+	if (start != vma->vm_start)
+		err = split_vma(m, vma, start, true);
+	if (!err && end != vma->vm_end)
+		err = split_vma(m, vma, end, false);
+	if (err)
+		return err;
+	vma_start_write(vma);
+	vma->vm_flags = vm_flags;
+	return 0;
+}
+
 /* ---- the call --------------------------------------------------------------------------------------------- */
 
-static int madvise_vma(struct machine *m, struct vm_area_struct *vma, u64 start, u64 end,
-                       enum mm_advice advice)
+/* *@prev is the VMA before *@vmap, and becomes the one that has the end of the range. */
+static int madvise_vma(struct machine *m, struct vm_area_struct **vmap,
+                       struct vm_area_struct **prev, u64 start, u64 end, enum mm_advice advice)
 {
+	struct vm_area_struct *vma = *vmap;
+
 	switch (advice) {
 	case MM_MADV_NORMAL:
 		return 0;
+	case MM_MADV_HUGEPAGE:
+	case MM_MADV_NOHUGEPAGE:
+		return madvise_huge(m, vmap, prev, start, end, advice);
 	case MM_MADV_WILLNEED:
 		madvise_willneed(m, vma, start, end);
 		return 0;
@@ -209,6 +253,7 @@ static int madvise_walk(struct machine *m, struct mm_struct *mm, u64 start, u64 
                         enum mm_advice advice)
 {
 	struct vm_area_struct *vma = find_vma(mm, start);
+	struct vm_area_struct *prev = vma ? vma_prev(vma) : NULL;
 	int unmapped = 0;
 
 	while (start < end) {
@@ -220,23 +265,32 @@ static int madvise_walk(struct machine *m, struct mm_struct *mm, u64 start, u64 
 			unmapped = -ENOMEM;
 			start = vma->vm_start;
 		}
-		err = madvise_vma(m, vma, start, min(end, vma->vm_end), advice);
+		if (start > vma->vm_start)
+			prev = vma;
+		err = madvise_vma(m, &vma, &prev, start, min(end, vma->vm_end), advice);
 		if (err)
 			return err;
 		start = vma->vm_end;
+		prev = vma;
 		vma = vma_next(mm, vma);
 	}
 	return unmapped;
 }
 
-/* NORMAL changes VMA flags in Linux, and takes mmap_sem for write; the others do with reading. */
+/* What changes VMA flags takes mmap_sem for write (NORMAL has none to change here, but does). */
+static bool madvise_needs_write(enum mm_advice advice)
+{
+	return advice == MM_MADV_NORMAL || advice == MM_MADV_HUGEPAGE ||
+	       advice == MM_MADV_NOHUGEPAGE;
+}
+
 static int __do_madvise(struct machine *m, struct mm_struct *mm, u64 va, u64 len,
                         enum mm_advice advice)
 {
-	bool write = advice == MM_MADV_NORMAL;
+	bool write = madvise_needs_write(advice);
 	int err;
 
-	if (advice > MM_MADV_WILLNEED || (va & ~PAGE_MASK) || len > TASK_SIZE ||
+	if (advice > MM_MADV_NOHUGEPAGE || (va & ~PAGE_MASK) || len > TASK_SIZE ||
 	    va > TASK_SIZE - len)
 		return -EINVAL;
 	if (!len)

@@ -6,12 +6,14 @@
  * lock and looks again before it changes the entry: other threads fault, and reclaim unmaps, at any
  * order point in between.
  *
- * Left out: file mappings, huge pages, userfaultfd, stack growth. Their branches belong into
+ * Huge pages are huge_memory.c's subject; a fault comes to them where it finds no leaf table.
+ *
+ * Left out: file mappings, userfaultfd, stack growth. Their branches belong into
  * handle_pte_fault() and handle_mm_fault(). Copy-on-write decides as Linux did before 5.19 whether a
  * page may be reused (reuse_swap_page()); today's PageAnonExclusive answers the same question with
  * fewer copies after fork.
  */
-#include "core/fault.h"
+#include "core/huge_memory.h"
 
 /* ---- anonymous pages ------------------------------------------------------------------------------- */
 
@@ -36,7 +38,7 @@ int fault_anon_prepare(struct vm_fault *f)
  * What reads of untouched memory map. Linux has it in the kernel image, which is a reserved frame;
  * a machine without any gives one up at the first such read.
  */
-static struct page *zero_page(struct machine *m)
+struct page *zero_page(struct machine *m)
 {
 	const struct hw_machine *hw = m->world->hw;
 	struct page *page = NULL;
@@ -135,24 +137,27 @@ static bool wp_can_reuse(struct vm_fault *f, struct page *old, bool *changed)
 	struct machine *m = f->m;
 	bool reuse;
 
+	struct page *head = compound_head(old);
+
 	*changed = false;
 	charge(COST_PAGE_LINE);
-	if (!trylock_page(m, old)) {
-		get_page(old);
+	if (!trylock_page(m, head)) {
+		get_page(head);
 		spin_unlock(fault_ptl(f));
-		lock_page(m, old);
+		lock_page(m, head);
 		if (!fault_lock_pte(f)) {
-			unlock_page(m, old);
-			put_page(m, old);
+			unlock_page(m, head);
+			put_page(m, head);
 			*changed = true;
 			return false;
 		}
-		put_page(m, old);
+		put_page(m, head);
 	}
 	reuse = reuse_swap_page(m, old);
-	if (reuse)
+	/* All of a huge page has one anon_vma. */
+	if (reuse && !page_is_compound(old))
 		page_move_anon_rmap(m, old, f->vma);
-	unlock_page(m, old);
+	unlock_page(m, head);
 	return reuse;
 }
 
@@ -230,13 +235,63 @@ static int do_present_page(struct vm_fault *f)
 	return 0;
 }
 
-static inline int handle_pte_fault(struct vm_fault *f)
+/*
+ * Finds the leaf table of the fault, other than the one found last, or makes it; or deals with the fault by
+ * a huge entry: then f->table is 0, and what is returned is the end of it.
+ */
+static noinline int fault_find_table(struct vm_fault *f)
 {
-	/* With finding the VMA, just done, and the look at the entry that follows. */
-	charge3(COST_VMA_LOOKUP, COST_PT_WALK, COST_PTE);
-	f->table = pt_find_alloc_uncharged(f->m, f->mm, f->va);
+	struct machine *m = f->m;
+	pte_t *pmd;
+	u32 pmd_table = pt_pmd_alloc(m, f->mm, f->va, &pmd);
+	int ret = VM_FAULT_FALLBACK;
+	pte_t orig;
+
+	f->table = 0;
+	if (unlikely(!pmd_table))
+		return VM_FAULT_OOM;
+	orig = *pmd;
+	if (pte_huge(orig))
+		ret = do_huge_pmd_present(f, pmd_table, pmd, orig);
+	else if (pte_none(orig) && thp_vma_allowable(m, f->vma, f->va))
+		ret = do_huge_pmd_anonymous_page(f, pmd_table, pmd);
+	if (!(ret & VM_FAULT_FALLBACK))
+		return ret;
+	f->table = __pt_find_alloc(m, f->mm, f->va);
 	if (unlikely(!f->table))
 		return VM_FAULT_OOM;
+	if (unlikely(f->table == PT_HUGE)) /* another thread's fault: try again */
+		f->table = 0;
+	return 0;
+}
+
+/* Its page is being split or moved: waits until it is not. The fault is tried again. */
+static int migration_entry_wait(struct vm_fault *f)
+{
+	struct page *page = compound_head(pfn_to_page(f->m, pte_pfn(f->orig)));
+
+	if (!fault_lock_pte(f))
+		return 0;
+	/* Who set the entry has locked the page, and will not let go of it before that. */
+	spin_unlock(fault_ptl(f));
+	wait_on_page_locked(f->m, page);
+	return 0;
+}
+
+static inline int handle_pte_fault(struct vm_fault *f)
+{
+	u64 cache = f->mm->leaf_cache;
+
+	/* With finding the VMA, just done, and the look at the entry that follows. */
+	charge3(COST_VMA_LOOKUP, COST_PT_WALK, COST_PTE);
+	if (likely(cache >> 32 == leaf_cache_key(f->va))) {
+		f->table = (u32)cache;
+	} else {
+		int ret = fault_find_table(f);
+
+		if (unlikely(!f->table))
+			return ret;
+	}
 	f->pte = pt_entry(f->m, f->table, f->va);
 	f->orig = *f->pte;
 	/* Where nothing is, only another thread can put something. */
@@ -245,7 +300,7 @@ static inline int handle_pte_fault(struct vm_fault *f)
 	if (likely(pte_none(f->orig)))
 		return do_anonymous_page(f);
 	if (!pte_present(f->orig))
-		return do_swap_page(f);
+		return unlikely(pte_migration(f->orig)) ? migration_entry_wait(f) : do_swap_page(f);
 	return do_present_page(f);
 }
 

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "core/internal.h"
+#include "core/huge_memory.h"
 
 /* ---- all entries of all tables ------------------------------------------------------------------------- */
 
@@ -23,7 +23,7 @@ static void walk_table(struct machine *m, struct mm_struct *mm, u32 table, unsig
 
 		if (pte_none(entry[i]))
 			continue;
-		if (level)
+		if (level && !pte_huge(entry[i]))
 			walk_table(m, mm, (u32)pte_pfn(entry[i]), level - 1, va, fn, arg);
 		else
 			fn(m, mm, table, va, entry[i], arg);
@@ -154,6 +154,8 @@ struct mm_count {
 static void audit_upper(struct machine *m, u32 table, unsigned int level, struct mm_count *c)
 {
 	const pte_t *entry = table_entries(m, table);
+	u32 nr_deposits = 0;
+	u32 nr_huge = 0;
 	u32 nr = 0;
 
 	c->nr_tables += 1;
@@ -162,9 +164,18 @@ static void audit_upper(struct machine *m, u32 table, unsigned int level, struct
 		if (pte_none(entry[i]))
 			continue;
 		nr++;
-		if (level)
+		nr_huge += pte_huge(entry[i]);
+		if (level && !pte_huge(entry[i]))
 			audit_upper(m, (u32)pte_pfn(entry[i]), level - 1, c);
 	}
+	/* Each huge entry has a table laid aside. */
+	for (u32 leaf = m->table[table].deposit; level && leaf; leaf = m->table[leaf].deposit) {
+		VM_BUG_ON(m->table[leaf].nr_used);
+		c->nr_tables += 1;
+		nr_deposits += 1;
+	}
+	VM_BUG_ON_MSG(nr_huge != nr_deposits, "table %u: %u huge entries, %u tables laid aside",
+	              table, nr_huge, nr_deposits);
 	VM_BUG_ON_MSG(nr != m->table[table].nr_used, "table %u: %u entries, nr_used %u", table, nr,
 	              m->table[table].nr_used);
 }
@@ -195,10 +206,11 @@ static void audit_pte(struct machine *m, struct mm_struct *mm, u32 table, u64 va
 	(void)m, (void)table;
 	VM_BUG_ON_MSG(!vma, "mm %u: entry %lx at 0x%lx, outside any VMA", mm->id, pte.v, va);
 	VM_BUG_ON(pte_present(pte) && pte_write(pte) && !(vma->vm_flags & VM_WRITE));
+	VM_BUG_ON(pte_huge(pte) && (!vma_covers_pmd(vma, va) || va & ~PMD_MASK));
 	if (pte_swap(pte))
 		c->rss[MM_SWAPENTS] += 1;
 	else if (!pte_special(pte))
-		c->rss[MM_ANONPAGES] += 1;
+		c->rss[MM_ANONPAGES] += pte_huge(pte) ? HPAGE_PMD_NR : 1;
 }
 
 static void audit_tables(struct machine *m, struct mm_struct *mm)
@@ -237,7 +249,9 @@ void mmap_audit(struct machine *m)
 /* ---- reverse map ---------------------------------------------------------------------------------------------- */
 
 struct rmap_count {
-	u32 *nr; /* by pfn: ptes found */
+	u32 *nr;          /* by pfn: entries found that map it; huge ones, which map its head, */
+	u32 *nr_huge;     /* counted here */
+	u64 nr_huge_zero; /* entries of the huge zero page */
 	u64 max_pfn;
 };
 
@@ -250,24 +264,59 @@ static void audit_mapped_page(struct machine *m, struct mm_struct *mm, u32 table
 	struct interval_node *node;
 	struct page *page;
 
+	struct page *head;
+	u64 index;
+
 	(void)table;
+	c->nr_huge_zero += pte_huge(pte) && pte_special(pte);
 	if (!pte_present(pte) || pte_special(pte))
 		return;
 	VM_BUG_ON(pte_pfn(pte) >= c->max_pfn);
-	c->nr[pte_pfn(pte)] += 1;
+	if (pte_huge(pte))
+		c->nr_huge[pte_pfn(pte)] += 1;
+	else
+		c->nr[pte_pfn(pte)] += 1;
 	page = pfn_to_page(m, pte_pfn(pte));
-	VM_BUG_ON(!page_is_anon(page));
+	head = compound_head(page);
+	VM_BUG_ON(pte_huge(pte) && !page_is_head(page));
+	VM_BUG_ON(!page_is_anon(head));
+	index = head->index + (u64)(page - head);
 	if (!vma && mm_is_changing(mm))
 		return;
-	VM_BUG_ON_MSG(page->index != vma_index(vma, va), "pfn 0x%lx: index 0x%lx, mapped at 0x%lx",
-	              pte_pfn(pte), page->index, va);
+	VM_BUG_ON_MSG(index != vma_index(vma, va), "pfn 0x%lx: index 0x%lx, mapped at 0x%lx",
+	              pte_pfn(pte), index, va);
 	/* A shared page must fault before it is written. */
-	VM_BUG_ON(page->mapcount > 1 && pte_write(pte));
-	interval_tree_for_each (node, &page_anon_vma(m, page)->rb_root, page->index, page->index)
+	VM_BUG_ON(page_mapcount(page) > 1 && pte_write(pte));
+	interval_tree_for_each (node, &page_anon_vma(m, head)->rb_root, index, index)
 		if (container_of(node, struct anon_vma_chain, node)->vma == vma)
 			return;
 	panic("pfn 0x%lx is mapped at 0x%lx of mm %u, which its anon_vma does not know",
 	      pte_pfn(pte), va, mm->id);
+}
+
+/* A compound page: what its entries, of both kinds, make of the counts in its first pages. */
+static void audit_compound(struct machine *m, const struct rmap_count *c, u64 pfn)
+{
+	struct page *head = pfn_to_page(m, pfn);
+	u32 doubled = !!(head[1].compound_flags & COMPOUND_DOUBLE_MAP);
+	bool tails = head[1].compound_flags & COMPOUND_TAILS;
+	s32 total = (s32)c->nr_huge[pfn];
+
+	VM_BUG_ON_MSG(head[1].compound_mapcount != total,
+	              "pfn 0x%lx: compound_mapcount %d, %d PMDs", pfn, head[1].compound_mapcount,
+	              total);
+	VM_BUG_ON(doubled && (!mapcount_doubles(m) || !total));
+	for (u32 i = 0; i < compound_nr(head); i++) {
+		total += (s32)c->nr[pfn + i];
+		VM_BUG_ON(!tails && c->nr[pfn + i]);
+		VM_BUG_ON_MSG(tails && head[i].mapcount != (s32)(c->nr[pfn + i] + doubled),
+		              "pfn 0x%lx + %u: mapcount %d, ptes %u, doubled %u", pfn, i,
+		              head[i].mapcount, c->nr[pfn + i], doubled);
+	}
+	VM_BUG_ON_MSG(head[1].total_mapcount != total, "pfn 0x%lx: total mapcount %d, entries %d",
+	              pfn, head[1].total_mapcount, total);
+	VM_BUG_ON_MSG(head->refcount < total, "pfn 0x%lx: refcount %d, entries %d", pfn,
+	              head->refcount, total);
 }
 
 /* Frames that some pool may have handed out: a range's reserved ones have no descriptor of interest. */
@@ -283,6 +332,11 @@ static void audit_mapcounts(struct machine *m, const struct rmap_count *c)
 			const struct page *page = pfn_to_page(m, pfn);
 			s32 cache = page_test(page, PG_swapcache);
 
+			if (page_is_head(page)) {
+				audit_compound(m, c, pfn);
+				pfn += compound_nr(page) - 1;
+				continue;
+			}
 			VM_BUG_ON_MSG(page->mapcount != (s32)c->nr[pfn],
 			              "pfn 0x%lx: mapcount %d, ptes %u", pfn, page->mapcount,
 			              c->nr[pfn]);
@@ -300,10 +354,13 @@ void rmap_audit(struct machine *m)
 	struct mm_struct *mm;
 
 	c.nr = calloc(c.max_pfn, sizeof(*c.nr));
-	if (!c.nr)
+	c.nr_huge = calloc(c.max_pfn, sizeof(*c.nr_huge));
+	if (!c.nr || !c.nr_huge)
 		panic("no host memory to audit %lu frames", c.max_pfn);
 	list_for_each_entry (mm, &m->mms, mmlist)
 		for_each_pte(m, mm, audit_mapped_page, &c);
 	audit_mapcounts(m, &c);
+	VM_BUG_ON((s64)c.nr_huge_zero != m->huge_zero_refs - !!m->huge_zero_page);
 	free(c.nr);
+	free(c.nr_huge);
 }

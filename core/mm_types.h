@@ -7,6 +7,7 @@
  *
  * Letters for locks:  (c) constant after creation  (o) only the owning CPU  (a) atomic
  *   (P) page lock (PG_locked)   (L) lru_lock   (Z) zone->lock   (M) mm->mmap_sem
+ *   (D) split_queue_lock
  *   (T) page-table lock         (A) root anon_vma's rwsem       (S) swap_info's lock
  */
 #ifndef CORE_MM_TYPES_H
@@ -33,15 +34,42 @@ struct page {
 	u32 flags;    /* (a) enum pageflags, zone and node on top */
 	s32 refcount; /* (a) 0: free or frozen */
 	s32 mapcount; /* (T) ptes that map it (Linux's _mapcount + 1) */
-	u32 lru_next;
-	u32 lru_prev;
-	u32 mapping; /* (P) PAGE_MAPPING_ANON | number of the anon_vma; 0: none */
-	u64 index;   /* page offset in the mapping; PG_buddy: the block's order and list, see
-		      * buddy_order(); in a pcp list: the migrate type */
+	union {
+		u32 lru_next;
+		u32 head_distance; /* (c) of a tail: how many pages before it its head is */
+	};
+	union {
+		u32 lru_prev;
+		s32 total_mapcount; /* (a) second page: entries that map any part of it */
+	};
+	u32 mapping; /* (P) PAGE_MAPPING_ANON | number of the anon_vma; 0: none; TAIL_MAPPING */
+	union {
+		u64 index; /* page offset in the mapping; PG_buddy: the block's order and list, see
+			    * buddy_order(); in a pcp list: the migrate type */
+		struct {   /* second page of a compound page */
+			s32 compound_mapcount; /* (a) PMD entries that map all of it */
+			u8 compound_order;     /* (c) */
+			u8 compound_flags;     /* (a) enum compound_flags */
+		};
+		struct { /* third page: the deferred split queue, in pages' links */
+			u32 deferred_next; /* (D) */
+			u32 deferred_prev; /* (D) */
+		};
+	};
 };
 _Static_assert(sizeof(struct page) == 32, "struct page is half a cache line");
 
 #define PAGE_MAPPING_ANON (1u << 31)
+#define TAIL_MAPPING 0x7ffffffeu /* no address_space has this number */
+
+enum compound_flags {
+	COMPOUND_TAILS = 1 << 0,      /* tails beyond the third page are filled in: prep_tails() */
+	COMPOUND_DOUBLE_MAP = 1 << 1, /* mapcounts of tails are one higher: some map them by pte,
+				       * some by PMD (4.5, PageDoubleMap) */
+	COMPOUND_DEFERRED =
+		1 << 2, /* (D) waits to be split: on the queue, or in the shrinker's hands */
+	COMPOUND_QUEUED = 1 << 3, /* (D) on the queue */
+};
 
 enum pageflags {
 	PG_locked,
@@ -63,6 +91,7 @@ enum pageflags {
 	PG_slab,
 	PG_zsmalloc, /* holds compressed pages */
 	PG_isolated, /* taken off its LRU by reclaim */
+	PG_compound, /* head or tail of a compound page */
 	NR_PAGEFLAGS
 };
 #define PG_readahead PG_reclaim
@@ -117,9 +146,45 @@ static inline bool page_is_anon(const struct page *p)
 	return p->mapping & PAGE_MAPPING_ANON;
 }
 
+/*
+ * Compound pages: 2^order frames with one reference count, one lock, one place on the LRU, which are
+ * those of the first page, the head. Tails say how far away it is. What does not fit the head is in
+ * the second and third page.
+ */
+static inline bool page_is_compound(const struct page *p)
+{
+	return unlikely(page_test(p, PG_compound));
+}
+
+static inline bool page_is_tail(const struct page *p)
+{
+	return page_is_compound(p) && p->mapping == TAIL_MAPPING;
+}
+
+static inline bool page_is_head(const struct page *p)
+{
+	return page_is_compound(p) && p->mapping != TAIL_MAPPING;
+}
+
+static inline struct page *compound_head(struct page *p)
+{
+	return page_is_tail(p) ? p - p->head_distance : p;
+}
+
+static inline unsigned int compound_order(const struct page *head)
+{
+	return page_is_compound(head) ? head[1].compound_order : 0;
+}
+
+/* Frames that a head, or a page of its own, stands for. */
+static inline u32 compound_nr(const struct page *head)
+{
+	return page_is_compound(head) ? 1u << head[1].compound_order : 1;
+}
+
 static inline bool page_mapped(const struct page *p)
 {
-	return p->mapcount > 0;
+	return p->mapcount > 0 || (page_is_head(p) && p[1].total_mapcount > 0);
 }
 
 /*
@@ -186,6 +251,21 @@ static inline void page_list_add_tail(struct page_list *l, struct page *p)
 	l->nr += 1;
 }
 
+/* Just before @pos, which is in the list. */
+static inline void page_list_add_before(struct page_list *l, struct page *pos, struct page *p)
+{
+	u32 link = (u32)(p - l->base) + 1;
+
+	p->lru_prev = pos->lru_prev;
+	p->lru_next = (u32)(pos - l->base) + 1;
+	if (pos->lru_prev)
+		l->base[pos->lru_prev - 1].lru_next = link;
+	else
+		l->first = link;
+	pos->lru_prev = link;
+	l->nr += 1;
+}
+
 static inline void page_list_del(struct page_list *l, struct page *p)
 {
 	if (p->lru_prev)
@@ -244,9 +324,12 @@ static inline void page_list_move_tail(struct page_list *from, struct page *run,
 
 /* One page-table page. Its entries are at machine->tables + number * PAGE_SIZE. */
 struct pt_table {
-	struct spinlock ptl; /* of a leaf table: Linux's split page_table_lock */
-	u64 pfn;             /* (c) the frame it occupies */
-	u32 nr_used;         /* (T) entries that are not none */
+	struct spinlock ptl;      /* of a leaf table: Linux's split page_table_lock */
+	u64 pfn;                  /* (c) the frame it occupies */
+	u32 nr_used;              /* (T) entries that are not none */
+	u32 deposit;              /* (T) second level: tables kept for its huge entries, the first;
+				   * leaf that is kept: the next */
+	struct world_touch touch; /* its lock's line, and that of the entry looked at */
 };
 
 /* ---- VMAs ---------------------------------------------------------------------------------- */
@@ -257,6 +340,8 @@ enum vm_flags {
 	VM_SHARED = 1 << 3,
 	VM_GROWSDOWN = 1 << 8,
 	VM_LOCKED = 1 << 13,
+	VM_NOHUGEPAGE = 1 << 14, /* madvise() */
+	VM_HUGEPAGE = 1 << 15,
 	VM_ACCOUNT = 1 << 20,
 	VM_NORESERVE = 1 << 21,
 };
@@ -274,6 +359,7 @@ struct vm_area_struct {
 	u64 vm_lock_seq;                 /* == mm->mm_lock_seq: write-locked by mmap_sem's writer */
 	struct anon_vma *anon_vma;       /* (M) set once, under mmap_sem read and page_table_lock */
 	struct list_head anon_vma_chain; /* (M, A) of struct anon_vma_chain */
+	struct world_touch touch;        /* of what reverse walks read */
 	u64 swap_readahead_info;         /* VMA-based readahead: address, window, hits */
 };
 
@@ -298,6 +384,7 @@ struct anon_vma_chain {
 	struct anon_vma *anon_vma;
 	struct list_head same_vma; /* in vma->anon_vma_chain */
 	struct interval_node node; /* in anon_vma->rb_root: [vm_pgoff, last page offset] */
+	struct world_touch touch;
 };
 
 /* ---- address spaces -------------------------------------------------------------------------- */
@@ -322,10 +409,12 @@ struct mm_struct {
 	u64 mm_lock_seq;                   /* (M) counts the write holds of mmap_sem */
 	u64 leaf_cache;                    /* (a) the last leaf table found: see pt_find() */
 	u64 swap_readahead_hits;
-	bool tlb_flush_batched;  /* reclaim owes this mm a flush */
-	bool oom_victim;         /* MMF: being killed */
-	bool oom_skip;           /* MMF_OOM_SKIP: nothing more to get */
-	struct list_head mmlist; /* (c) in machine->mms */
+	struct world_touch touch;    /* of the mm and its upper tables, by reverse walks */
+	bool tlb_flush_batched;      /* reclaim owes this mm a flush */
+	bool oom_victim;             /* MMF: being killed */
+	bool oom_skip;               /* MMF_OOM_SKIP: nothing more to get */
+	struct list_head mmlist;     /* (c) in machine->mms */
+	struct list_head khugepaged; /* in machine->khugepaged's list, if it may have huge pages */
 };
 
 /* ---- tasks ------------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
  * Left out: MAP_FIXED, file and shared mappings, mremap, stack growth, overcommit limits, address
  * randomization, and today's alignment of large mappings to huge pages.
  */
-#include "core/internal.h"
+#include "core/huge_memory.h"
 
 /* ---- the tree ----------------------------------------------------------------------------------------- */
 
@@ -231,6 +231,12 @@ static int vma_adjust(struct machine *m, const struct vma_change *c)
 	vma_start_write(c->vma);
 	if (c->neighbour)
 		vma_start_write(c->neighbour);
+	vma_split_huge_at(m, c->vma, c->start);
+	vma_split_huge_at(m, c->vma, c->end);
+	if (c->neighbour) {
+		vma_split_huge_at(m, c->neighbour, c->neighbour_start);
+		vma_split_huge_at(m, c->neighbour, c->neighbour_end);
+	}
 	err = vma_import_anon_vma(m, c);
 	if (err)
 		return err;

@@ -221,6 +221,12 @@ struct pglist_data {
 	struct stat_holder stat; /* node items, 4.8 on */
 	struct lruvec lruvec;    /* 4.8 on */
 
+	/* Huge pages partly unmapped, to be split when memory is wanted: huge_split.c. */
+	struct spinlock split_queue_lock; /* irq-safe */
+	u32 split_queue_first;            /* links, through the third page; 0: empty */
+	u32 split_queue_last;
+	unsigned long split_queue_len; /* those in the shrinker's hands included */
+
 	struct task *kswapd;
 	struct wait_queue_head kswapd_wait;
 	struct wait_queue_head pfmemalloc_wait;

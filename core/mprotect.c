@@ -6,7 +6,7 @@
  * whether the page is shared (before 6.1; since then a page known to be exclusive is made writable at
  * once). PROT_NONE is an entry the user may not use, PTE_USER clear, not one that is absent.
  */
-#include "core/internal.h"
+#include "core/huge_memory.h"
 
 /* Entry of a page with the VMA's present protection: pte_modify(). */
 static pte_t pte_modify(pte_t pte, u32 vm_flags)
@@ -26,6 +26,10 @@ static u64 change_pte_range(struct machine *m, struct vm_area_struct *vma, u32 t
 	spin_lock(&m->table[table].ptl);
 	flush_tlb_batched_pending(vma->vm_mm);
 	for (u64 i = 0; i < nr; i++) {
+		if (unlikely(pte_migration(pte[i]))) {
+			pte[i] = pte_clear(pte[i], PTE_MIGRATION_WRITE);
+			changed++;
+		}
 		if (!pte_present(pte[i]))
 			continue;
 		pte[i] = pte_modify(pte[i], vma->vm_flags);
@@ -45,7 +49,10 @@ static void change_protection(struct machine *m, struct vm_area_struct *vma, u64
 	while (va < end && (table = pt_next_leaf(m, vma->vm_mm, &va, end))) {
 		u64 next = min(end, ALIGN_DOWN(va, PMD_SIZE) + PMD_SIZE);
 
-		changed += change_pte_range(m, vma, table, va, next);
+		if (table != PT_HUGE)
+			changed += change_pte_range(m, vma, table, va, next);
+		else if (!change_huge_pmd(m, vma, va, next, &changed))
+			continue; /* a table now */
 		va = next;
 		world_cond_resched();
 	}

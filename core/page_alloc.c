@@ -97,12 +97,17 @@ static __always_inline void count_zone_alloc(struct machine *m, struct zone *pre
 }
 
 static __always_inline void prep_new_page(struct machine *m, struct zone *z, struct page *page,
-                                          unsigned int order)
+                                          gfp_t gfp, unsigned int order)
 {
 	page->refcount = 1;
 	page->index = 0;
-	for (unsigned long i = 1; i < 1UL << order; i++)
-		page[i].flags = z->page_flags;
+	if (unlikely(order)) {
+		if (gfp & __GFP_COMP)
+			prep_compound_page(m, page, order);
+		else
+			for (unsigned long i = 1; i < 1UL << order; i++)
+				page[i].flags = z->page_flags;
+	}
 	count_vm_events(m, ZONE_EVENT(PGALLOC_DMA, z->type), 1UL << order);
 }
 
@@ -121,7 +126,7 @@ static __always_inline struct page *rmqueue(struct machine *m, struct zone *pref
 	if (unlikely(!page))
 		return NULL;
 	count_zone_alloc(m, preferred, z, order);
-	prep_new_page(m, z, page, order);
+	prep_new_page(m, z, page, gfp, order);
 	/* 5.0: the marks have been raised, and kswapd need not find out by itself. */
 	if (unlikely(z->flags & ZONE_BOOSTED_WATERMARK) && alloc_flags & ALLOC_KSWAPD) {
 		z->flags &= ~(u32)ZONE_BOOSTED_WATERMARK;
@@ -332,7 +337,7 @@ static __always_inline struct page *alloc_page_fast(struct machine *m, gfp_t gfp
 		pcp_unlock_fast(pcp);
 	world_line_read(&z->stat.line);
 	count_zone_alloc(m, z, z, 0);
-	prep_new_page(m, z, page, 0);
+	prep_new_page(m, z, page, gfp, 0);
 	return page;
 }
 
@@ -394,6 +399,7 @@ void dump_page(const struct machine *m, const struct page *page, const char *why
 		[PG_slab] = "slab",
 		[PG_zsmalloc] = "zsmalloc",
 		[PG_isolated] = "isolated",
+		[PG_compound] = "compound",
 	};
 
 	fprintf(stderr, "page 0x%lx: refcount %d mapcount %d mapping 0x%x index 0x%lx, %s\n",
@@ -488,6 +494,26 @@ void free_unref_page_list(struct machine *m, struct page_list *list)
 void free_cold_page_list(struct machine *m, struct page_list *list)
 {
 	free_page_list(m, list, true);
+}
+
+void free_compound_page(struct machine *m, struct page *head)
+{
+	unsigned int order = compound_order(head);
+	u64 pfn = page_to_pfn(m, head);
+
+	destroy_compound_page(m, head);
+	if (unlikely((head->flags & PAGE_FLAGS_CHECK_AT_FREE) || head->refcount || head->mapcount))
+		bad_page(m, head);
+	head->flags &= ~PAGE_FLAGS_MASK;
+	head->mapping = 0;
+	for (u64 i = 0; unlikely(m->world->check) && i < 1UL << order; i++)
+		world_frame_free(pfn + i);
+	count_vm_events(m, PGFREE, 1UL << order);
+	world_trace(EVENT_FREE, pfn, order);
+	if (pcp_allowed_order(m, order))
+		free_pcp_page(m, page_zone(m, head), head, order, false);
+	else
+		free_one_page(page_zone(m, head), head, order);
 }
 
 void __free_pages(struct machine *m, struct page *page, unsigned int order)

@@ -10,10 +10,14 @@
  * only while their range can be neither faulted on nor found by a reverse map: mmap_sem is held for
  * write, and the VMAs are gone from the tree and from their anon_vmas. Whoever holds mmap_sem, a
  * VMA's lock or its anon_vma's lock may therefore walk without the page-table lock. Entries of a
- * leaf table belong to its own lock, Linux's split page_table_lock.
+ * leaf table belong to its own lock, Linux's split page_table_lock. So do those of a second-level table,
+ * which may be huge: then there is no leaf table, but an empty one is kept beside it (pt_deposit()), so
+ * that making ptes of the huge entry cannot fail. A huge entry can become a table at any order point at
+ * which that lock is not held, or none; a table becomes a huge entry only under mmap_sem and the
+ * anon_vma's lock for write (khugepaged).
  *
- * Left out: huge entries (the levels above the leaf are where they will be recognised), and Linux's
- * gathering of freed tables: here they are freed after the range's translations are flushed.
+ * Left out: Linux's gathering of freed tables: here they are freed after the range's translations are
+ * flushed.
  */
 #include <errno.h>
 
@@ -96,6 +100,7 @@ u32 pt_alloc(struct machine *m, struct mm_struct *mm)
 	VM_CHECK(table_is_empty(m, nr));
 	m->table[nr].pfn = page_to_pfn(m, page);
 	m->table[nr].nr_used = 0;
+	m->table[nr].deposit = 0;
 	spin_lock_init(m->world, &m->table[nr].ptl, LOCK_PTL);
 	mm->nr_tables += 1;
 	return nr;
@@ -106,7 +111,7 @@ void pt_free(struct machine *m, struct mm_struct *mm, u32 table)
 	struct pt_table *t = &m->table[table];
 	struct page *page = pfn_to_page(m, t->pfn);
 
-	VM_BUG_ON(t->nr_used);
+	VM_BUG_ON(t->nr_used || t->deposit);
 	VM_CHECK(table_is_empty(m, table));
 	/* Walks that CPUs have cached must not end in a table that is about to be another's. */
 	mm->as.table_gen += 1;
@@ -126,43 +131,95 @@ u32 __pt_find(struct machine *m, struct mm_struct *mm, u64 va)
 	for (unsigned int level = PTE_LEVELS - 1; level; level--) {
 		pte_t entry = table_entries(m, table)[pte_index(va, level)];
 
-		if (!pte_present(entry))
+		if (!pte_present(entry) || entry.v & PTE_HUGE)
 			return 0;
 		table = (u32)pte_pfn(entry);
 	}
 	return table;
 }
 
-/* Fills the upper-level @entry of @parent, unless another thread does. False: out of frames. */
-static bool pt_link(struct machine *m, struct mm_struct *mm, u32 parent, pte_t *entry)
+/*
+ * Fills the upper-level @entry of @parent, unless another thread does. False: out of frames. Entries of
+ * second-level tables, which may become huge instead, are under the table's own lock (3.13).
+ */
+static bool pt_link(struct machine *m, struct mm_struct *mm, u32 parent, pte_t *entry,
+                    unsigned int level)
 {
+	struct spinlock *lock = level > 1 ? &mm->page_table_lock : &m->table[parent].ptl;
 	u32 table = pt_alloc(m, mm);
 	bool lost;
 
 	if (!table)
 		return false;
-	spin_lock(&mm->page_table_lock);
+	spin_lock(lock);
 	lost = pte_present(*entry);
 	if (!lost)
 		set_pte(m, parent, entry, pte_make(table, PTE_PRESENT | PTE_WRITE | PTE_USER));
-	spin_unlock(&mm->page_table_lock);
+	spin_unlock(lock);
 	if (lost)
 		pt_free(m, mm, table);
 	return true;
 }
 
-static u32 pt_populate(struct machine *m, struct mm_struct *mm, u64 va)
+/* The table of @va at @lowest (0: leaf), with all above it; 0: out of frames. */
+static u32 pt_populate(struct machine *m, struct mm_struct *mm, u64 va, unsigned int lowest)
 {
 	u32 table = mm->as.root;
 
-	for (unsigned int level = PTE_LEVELS - 1; level; level--) {
+	for (unsigned int level = PTE_LEVELS - 1; level > lowest; level--) {
 		pte_t *entry = table_entries(m, table) + pte_index(va, level);
 
-		if (!pte_present(*entry) && !pt_link(m, mm, table, entry))
+		if (!pte_present(*entry) && !pt_link(m, mm, table, entry, level))
 			return 0;
+		if (entry->v & PTE_HUGE)
+			return PT_HUGE;
 		table = (u32)pte_pfn(*entry);
 	}
 	return table;
+}
+
+u32 pt_find_pmd(struct machine *m, struct mm_struct *mm, u64 va, pte_t **pmd)
+{
+	u32 table = mm->as.root;
+
+	for (unsigned int level = PTE_LEVELS - 1; level > 1; level--) {
+		pte_t entry = table_entries(m, table)[pte_index(va, level)];
+
+		if (!pte_present(entry))
+			return 0;
+		table = (u32)pte_pfn(entry);
+	}
+	*pmd = table_entries(m, table) + pte_index(va, 1);
+	return table;
+}
+
+u32 pt_pmd_alloc(struct machine *m, struct mm_struct *mm, u64 va, pte_t **pmd)
+{
+	u32 table = pt_find_pmd(m, mm, va, pmd);
+
+	if (unlikely(!table)) {
+		table = pt_populate(m, mm, va, 1);
+		if (table)
+			*pmd = table_entries(m, table) + pte_index(va, 1);
+	}
+	return table;
+}
+
+void pt_deposit(struct machine *m, u32 pmd_table, u32 leaf)
+{
+	VM_BUG_ON(m->table[leaf].nr_used || m->table[leaf].deposit);
+	m->table[leaf].deposit = m->table[pmd_table].deposit;
+	m->table[pmd_table].deposit = leaf;
+}
+
+u32 pt_withdraw(struct machine *m, u32 pmd_table)
+{
+	u32 leaf = m->table[pmd_table].deposit;
+
+	VM_BUG_ON(!leaf);
+	m->table[pmd_table].deposit = m->table[leaf].deposit;
+	m->table[leaf].deposit = 0;
+	return leaf;
 }
 
 u32 __pt_find_alloc(struct machine *m, struct mm_struct *mm, u64 va)
@@ -170,8 +227,8 @@ u32 __pt_find_alloc(struct machine *m, struct mm_struct *mm, u64 va)
 	u32 table = __pt_find(m, mm, va);
 
 	if (unlikely(!table))
-		table = pt_populate(m, mm, va);
-	if (likely(table))
+		table = pt_populate(m, mm, va, 0);
+	if (likely(table && table != PT_HUGE))
 		mm->leaf_cache = leaf_cache_key(va) << 32 | table;
 	return table;
 }
@@ -188,6 +245,8 @@ u32 pt_next_leaf(struct machine *m, struct mm_struct *mm, u64 *va, u64 end)
 
 			if (!pte_present(entry))
 				break;
+			if (entry.v & PTE_HUGE)
+				return PT_HUGE;
 			table = (u32)pte_pfn(entry);
 		}
 		if (!level)
@@ -220,6 +279,7 @@ static void free_pt_range(const struct pt_free_range *r, u32 table, unsigned int
 
 		if (!pte_present(*entry))
 			continue;
+		VM_BUG_ON(entry->v & PTE_HUGE);
 		child = (u32)pte_pfn(*entry);
 		if (level > 1)
 			free_pt_range(r, child, level - 1, va);

@@ -59,6 +59,7 @@ static const struct preset presets[] = {
 		 {"madvise.free_swap", FREE_SWAP_DROP},      /* 4.5 */
 		 {"madvise.free_list", FREE_LIST_INACTIVE_ANON},
 		 {"madvise.free_slot", FREE_SLOT_FIRST},
+		 {"thp.partial_unmap", THP_PARTIAL_PMD},
 	 }},
 	{"6.18", NULL, 1, {{0}}},
 };

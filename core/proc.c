@@ -249,7 +249,7 @@ static void meminfo_huge(struct machine *m, FILE *f)
 	static const char *const huge_6_18[] = {"ShmemHugePages", "ShmemPmdMapped", "FileHugePages",
 	                                        "FilePmdMapped", "Balloon"};
 
-	kb(f, "AnonHugePages", 0);
+	kb(f, "AnonHugePages", global_page_state(m, NR_ANON_THPS) * PAGEBLOCK_PAGES);
 	for (u32 i = 0; is_6_18(m) && i < ARRAY_SIZE(huge_6_18); i++)
 		kb(f, huge_6_18[i], 0);
 	fprintf(f, "HugePages_Total:   %5u\nHugePages_Free:    %5u\n", 0, 0);

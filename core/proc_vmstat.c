@@ -6,6 +6,8 @@
  * count is printed as 0. Like the kernel's file, reading does not fold differences, so amounts may
  * be off by CPUs x threshold; events are exact.
  */
+#include <string.h>
+
 #include "core/proc.h"
 
 /* clang-format off */
@@ -36,7 +38,7 @@ static const struct counter zone_4_0[] = {
 	TOTAL(NUMA_MISS, "numa_miss"), TOTAL(NUMA_FOREIGN, "numa_foreign"),
 	NONE("numa_interleave"), TOTAL(NUMA_LOCAL, "numa_local"), TOTAL(NUMA_OTHER, "numa_other"),
 	NONE("workingset_refault"), NONE("workingset_activate"), NONE("workingset_nodereclaim"),
-	NONE("nr_anon_transparent_hugepages"), NONE("nr_free_cma"),
+	ITEM(NR_ANON_THPS, "nr_anon_transparent_hugepages"), NONE("nr_free_cma"),
 };
 
 static const struct counter event_4_0[] = {
@@ -80,9 +82,13 @@ static const struct counter event_4_0[] = {
 	EVENT(UNEVICTABLE_PGCULLED, "unevictable_pgs_culled"), NONE("unevictable_pgs_scanned"),
 	NONE("unevictable_pgs_rescued"), NONE("unevictable_pgs_mlocked"),
 	NONE("unevictable_pgs_munlocked"), NONE("unevictable_pgs_cleared"),
-	NONE("unevictable_pgs_stranded"), NONE("thp_fault_alloc"), NONE("thp_fault_fallback"),
-	NONE("thp_collapse_alloc"), NONE("thp_collapse_alloc_failed"), NONE("thp_split"),
-	NONE("thp_zero_page_alloc"), NONE("thp_zero_page_alloc_failed"), NONE("balloon_inflate"),
+	NONE("unevictable_pgs_stranded"), EVENT(THP_FAULT_ALLOC, "thp_fault_alloc"), EVENT(THP_FAULT_FALLBACK, "thp_fault_fallback"),
+	NONE("thp_collapse_alloc"), NONE("thp_collapse_alloc_failed"), EVENT(THP_SPLIT_PAGE, "thp_split"),
+	EVENT(THP_SPLIT_PAGE, "thp_split_page"),
+	EVENT(THP_SPLIT_PAGE_FAILED, "thp_split_page_failed"),
+	EVENT(THP_DEFERRED_SPLIT_PAGE, "thp_deferred_split_page"),
+	EVENT(THP_SPLIT_PMD, "thp_split_pmd"),
+	EVENT(THP_ZERO_PAGE_ALLOC, "thp_zero_page_alloc"), EVENT(THP_ZERO_PAGE_ALLOC_FAILED, "thp_zero_page_alloc_failed"), NONE("balloon_inflate"),
 	NONE("balloon_deflate"), NONE("balloon_migrate"),
 };
 
@@ -118,7 +124,7 @@ static const struct counter node_6_18[] = {
 	ITEM(NR_FILE_PAGES, "nr_file_pages"), NONE("nr_dirty"),
 	ITEM(NR_WRITEBACK, "nr_writeback"), NONE("nr_shmem"), NONE("nr_shmem_hugepages"),
 	NONE("nr_shmem_pmdmapped"), NONE("nr_file_hugepages"), NONE("nr_file_pmdmapped"),
-	NONE("nr_anon_transparent_hugepages"), TOTAL(NR_VMSCAN_WRITE, "nr_vmscan_write"),
+	ITEM(NR_ANON_THPS, "nr_anon_transparent_hugepages"), TOTAL(NR_VMSCAN_WRITE, "nr_vmscan_write"),
 	TOTAL(NR_VMSCAN_IMMEDIATE, "nr_vmscan_immediate_reclaim"),
 	TOTAL(NR_DIRTIED, "nr_dirtied"), TOTAL(NR_WRITTEN, "nr_written"),
 	TOTAL(NR_THROTTLED_WRITTEN, "nr_throttled_written"), NONE("nr_kernel_misc_reclaimable"),
@@ -171,13 +177,13 @@ static const struct counter event_6_18[] = {
 	NONE("unevictable_pgs_scanned"), NONE("unevictable_pgs_rescued"),
 	NONE("unevictable_pgs_mlocked"), NONE("unevictable_pgs_munlocked"),
 	NONE("unevictable_pgs_cleared"), NONE("unevictable_pgs_stranded"),
-	NONE("thp_fault_alloc"), NONE("thp_fault_fallback"), NONE("thp_fault_fallback_charge"),
+	EVENT(THP_FAULT_ALLOC, "thp_fault_alloc"), EVENT(THP_FAULT_FALLBACK, "thp_fault_fallback"), NONE("thp_fault_fallback_charge"),
 	NONE("thp_collapse_alloc"), NONE("thp_collapse_alloc_failed"), NONE("thp_file_alloc"),
 	NONE("thp_file_fallback"), NONE("thp_file_fallback_charge"), NONE("thp_file_mapped"),
-	NONE("thp_split_page"), NONE("thp_split_page_failed"), NONE("thp_deferred_split_page"),
-	NONE("thp_underused_split_page"), NONE("thp_split_pmd"), NONE("thp_scan_exceed_none_pte"),
+	EVENT(THP_SPLIT_PAGE, "thp_split_page"), EVENT(THP_SPLIT_PAGE_FAILED, "thp_split_page_failed"), EVENT(THP_DEFERRED_SPLIT_PAGE, "thp_deferred_split_page"),
+	NONE("thp_underused_split_page"), EVENT(THP_SPLIT_PMD, "thp_split_pmd"), NONE("thp_scan_exceed_none_pte"),
 	NONE("thp_scan_exceed_swap_pte"), NONE("thp_scan_exceed_share_pte"),
-	NONE("thp_split_pud"), NONE("thp_zero_page_alloc"), NONE("thp_zero_page_alloc_failed"),
+	NONE("thp_split_pud"), EVENT(THP_ZERO_PAGE_ALLOC, "thp_zero_page_alloc"), EVENT(THP_ZERO_PAGE_ALLOC_FAILED, "thp_zero_page_alloc_failed"),
 	NONE("thp_swpout"), NONE("thp_swpout_fallback"), NONE("balloon_inflate"),
 	NONE("balloon_deflate"), NONE("balloon_migrate"), EVENT(SWAP_RA, "swap_ra"),
 	EVENT(SWAP_RA_HIT, "swap_ra_hit"), NONE("swpin_zero"), NONE("swpout_zero"),
@@ -258,13 +264,34 @@ static u64 counter_value(const struct machine *m, const struct counter *c)
 
 typedef void counter_fn(const char *name, u64 value, bool event, void *arg);
 
+/* 4.5 has four counters instead of thp_split. */
+static bool counter_exists(const struct machine *m, const struct counter *c)
+{
+	bool new = m->knob.thp_partial == THP_PARTIAL_PMD;
+
+	if (c->kind != COUNTER_EVENT)
+		return true;
+	switch (c->id) {
+	case THP_SPLIT_PAGE:
+		if (machine_counter_list(m) != &list_4_0)
+			return true;
+		return new == (strcmp(c->name, "thp_split") != 0);
+	case THP_SPLIT_PAGE_FAILED:
+	case THP_DEFERRED_SPLIT_PAGE:
+	case THP_SPLIT_PMD:
+		return new || machine_counter_list(m) != &list_4_0;
+	}
+	return true;
+}
+
 static void counters(struct machine *m, const struct counter *c, u32 nr, counter_fn *fn, void *arg)
 {
 	for (u32 i = 0; i < nr; i++)
-		fn(c[i].name, counter_value(m, &c[i]),
-		   c[i].kind == COUNTER_TOTAL || c[i].kind == COUNTER_EVENT ||
-		           c[i].kind == COUNTER_ZONES,
-		   arg);
+		if (counter_exists(m, &c[i]))
+			fn(c[i].name, counter_value(m, &c[i]),
+			   c[i].kind == COUNTER_TOTAL || c[i].kind == COUNTER_EVENT ||
+			           c[i].kind == COUNTER_ZONES,
+			   arg);
 }
 
 /* @event: a total that only grows, of which differences make sense. */

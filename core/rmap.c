@@ -10,11 +10,13 @@
  * flushed once for all pages of a batch; whoever changes entries meanwhile and relies on the TLB flushes
  * for itself, flush_tlb_batched_pending().
  *
- * Left out: file pages, VM_LOCKED (both come with their issues), KSM, huge and migration entries.
+ * A huge page's references are counted here; otherwise reclaim has it split first (huge_split.c).
+ *
+ * Left out: file pages, VM_LOCKED (both come with their issues), KSM.
  */
 #include <string.h>
 
-#include "core/internal.h"
+#include "core/huge_memory.h"
 
 /* ---- mapping counts ---------------------------------------------------------------------------- */
 
@@ -46,6 +48,8 @@ void do_page_add_anon_rmap(struct machine *m, struct page *page, struct vm_area_
 	struct anon_vma *anon_vma = vma->anon_vma;
 
 	charge(COST_PAGE_FLAG);
+	if (page_is_compound(page))
+		compound_head(page)[1].total_mapcount += 1;
 	if (page->mapcount++ > 0)
 		return;
 	mod_node_state(page_zone(m, page), NR_ANON_MAPPED, 1);
@@ -69,11 +73,17 @@ void page_move_anon_rmap(struct machine *m, struct page *page, struct vm_area_st
 void page_dup_rmap(struct page *page)
 {
 	page->mapcount += 1;
+	if (page_is_compound(page))
+		compound_head(page)[1].total_mapcount += 1;
 }
 
 void page_remove_rmap(struct machine *m, struct page *page)
 {
 	charge(COST_PAGE_FLAG);
+	if (page_is_compound(page)) {
+		page_remove_rmap_compound(m, page);
+		return;
+	}
 	/* The mapping stays until the page is freed: it is only meaningful while mapped. */
 	if (__page_remove_rmap(page))
 		mod_node_state(page_zone(m, page), NR_ANON_MAPPED, -1);
@@ -160,6 +170,78 @@ static bool page_check_address(struct machine *m, struct page *page, struct vm_a
 	return false;
 }
 
+/* The entry at @pte, if it maps frame @pfn, was young? It is made old; its table is locked. */
+static bool clear_young(pte_t *pte, u64 pfn, bool *dirty)
+{
+	pte_t entry = *pte;
+
+	if (!pte_present(entry) || pte_special(entry) || pte_pfn(entry) != pfn)
+		return false;
+	*dirty |= pte_dirty(entry);
+	if (!pte_young(entry))
+		return false;
+	*pte = pte_clear(entry, PTE_ACCESSED);
+	charge(COST_PTE);
+	return true;
+}
+
+/*
+ * Where @vma maps some of the huge page: by a PMD entry, or by ptes. To 4.10 only the head's pte is asked,
+ * since then (page_vma_mapped_walk()) all of them.
+ */
+static int huge_referenced_one(struct machine *m, struct page *head, struct vm_area_struct *vma,
+                               bool *dirty)
+{
+	u64 begin = max(head->index, vma->vm_pgoff);
+	u64 end = min(head->index + compound_nr(head), vma->vm_pgoff + vma_pages(vma));
+	u64 va = vma->vm_start + ((begin - vma->vm_pgoff) << PAGE_SHIFT);
+	u64 pfn = page_to_pfn(m, head) + begin - head->index;
+	int referenced = 0;
+	u32 table;
+	pte_t *pmd;
+
+	charge2(COST_RMAP_STEP, COST_PTE_COLD);
+	table = pt_find_pmd(m, vma->vm_mm, va, &pmd);
+	if (table && pte_huge(READ_ONCE(*pmd))) {
+		spin_lock(pmd_lockptr(m, table));
+		if (pte_huge(*pmd)) {
+			referenced = clear_young(pmd, page_to_pfn(m, head), dirty);
+			spin_unlock(pmd_lockptr(m, table));
+			return referenced;
+		}
+		spin_unlock(pmd_lockptr(m, table));
+	}
+	if (m->knob.thp_split_walk != SPLIT_WALK_RANGE)
+		end = begin == head->index ? begin + 1 : begin;
+	table = pt_find(m, vma->vm_mm, va);
+	if (!table || begin == end)
+		return 0;
+	spin_lock(&m->table[table].ptl);
+	charge_n(COST_PTE, end - begin);
+	for (; begin < end; begin++, va += PAGE_SIZE, pfn++)
+		referenced += clear_young(pt_entry(m, table, va), pfn, dirty);
+	spin_unlock(&m->table[table].ptl);
+	return referenced;
+}
+
+static int huge_referenced(struct machine *m, struct page *head, struct anon_vma *anon_vma,
+                           u32 *vm_flags, bool *dirty)
+{
+	struct interval_node *node;
+	int referenced = 0;
+
+	interval_tree_for_each (node, &anon_vma->rb_root, head->index,
+	                        head->index + compound_nr(head) - 1) {
+		struct vm_area_struct *vma = container_of(node, struct anon_vma_chain, node)->vma;
+		int nr = huge_referenced_one(m, head, vma, dirty);
+
+		if (nr)
+			*vm_flags |= vma->vm_flags;
+		referenced += nr;
+	}
+	return referenced;
+}
+
 /*
  * How many ptes found the page in use since the last look; they are made old. No flush: a stale
  * "accessed" in a TLB only means that one access is not seen (x86 since 3.16, b13b1d2d8692).
@@ -179,6 +261,11 @@ int page_referenced(struct machine *m, struct page *page, u32 *vm_flags, bool *d
 	anon_vma = page_lock_anon_vma(m, page, m->knob.rmap_lock == RMAP_LOCK_TRY, &busy);
 	if (!anon_vma)
 		return busy ? -1 : 0;
+	if (page_is_compound(page)) {
+		referenced = huge_referenced(m, page, anon_vma, vm_flags, dirty);
+		page_unlock_anon_vma(m, anon_vma);
+		return referenced;
+	}
 	interval_tree_for_each (node, &anon_vma->rb_root, page->index, page->index) {
 		struct vm_area_struct *vma = container_of(node, struct anon_vma_chain, node)->vma;
 		pte_t entry;

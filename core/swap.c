@@ -12,7 +12,10 @@
  * Counters. A run of pages of one zone and list is added to the counters at once instead of page by
  * page as in Linux; what differs is when a per-CPU difference is folded, by a batch at most.
  *
- * Left out: huge pages, memcg; in lru_add_drain_all() the count of generations by which a caller today
+ * A huge page is one entry of its list and counts as 512; whether it waits in a batch is an era's
+ * choice (knob lru.batch_huge).
+ *
+ * Left out: memcg; in lru_add_drain_all() the count of generations by which a caller today
  * finds out that another has just done it.
  */
 #include <string.h>
@@ -59,7 +62,7 @@ void add_page_to_lru_list(struct machine *m, struct page *page, struct lruvec *l
 	enum lru_list lru = page_lru(page);
 
 	page_list_add(&lruvec->list[lru], page);
-	update_lru_size(m, page_zone(m, page), lru, 1);
+	update_lru_size(m, page_zone(m, page), lru, compound_nr(page));
 }
 
 void add_page_to_lru_list_tail(struct machine *m, struct page *page, struct lruvec *lruvec)
@@ -67,7 +70,7 @@ void add_page_to_lru_list_tail(struct machine *m, struct page *page, struct lruv
 	enum lru_list lru = page_lru(page);
 
 	page_list_add_tail(&lruvec->list[lru], page);
-	update_lru_size(m, page_zone(m, page), lru, 1);
+	update_lru_size(m, page_zone(m, page), lru, compound_nr(page));
 }
 
 void del_page_from_lru_list(struct machine *m, struct page *page, struct lruvec *lruvec)
@@ -75,7 +78,7 @@ void del_page_from_lru_list(struct machine *m, struct page *page, struct lruvec 
 	enum lru_list lru = page_lru(page);
 
 	page_list_del(&lruvec->list[lru], page);
-	update_lru_size(m, page_zone(m, page), lru, -1);
+	update_lru_size(m, page_zone(m, page), lru, -(long)compound_nr(page));
 }
 
 /* Before 5.8, placement and movement of pages feed get_scan_count(): linux-mm.md 5.8. */
@@ -163,7 +166,7 @@ static inline void lru_walk_del(struct lru_walk *w, struct page *page)
 	VM_BUG_ON(!page_test(page, PG_lru));
 	charge(COST_LRU_ADD);
 	page_list_del(&lruvec->list[lru], page);
-	lru_walk_count(w, lru, -1);
+	lru_walk_count(w, lru, -(long)compound_nr(page));
 }
 
 static noinline void __put_page(struct machine *m, struct page *page)
@@ -174,13 +177,17 @@ static noinline void __put_page(struct machine *m, struct page *page)
 		lru_walk_del(&w, page);
 	page_clear_lru_flags(page);
 	lru_walk_unlock(&w);
-	free_unref_page(m, page);
+	if (page_is_compound(page))
+		free_huge_page(m, page);
+	else
+		free_unref_page(m, page);
 }
 
 void put_page(struct machine *m, struct page *page)
 {
 	world_order();
 	charge(COST_PAGE_FLAG);
+	page = compound_head(page);
 	VM_BUG_ON(page->refcount <= 0);
 	if (--page->refcount == 0)
 		__put_page(m, page);
@@ -218,9 +225,15 @@ void release_pages(struct machine *m, struct page **pages, u32 nr)
 			lru_walk_unlock(&w);
 		world_order();
 		charge(COST_PAGE_FLAG);
+		page = compound_head(page);
 		VM_BUG_ON(page->refcount <= 0);
 		if (--page->refcount)
 			continue;
+		if (page_is_compound(page)) {
+			lru_walk_unlock(&w);
+			__put_page(m, page);
+			continue;
+		}
 		if (page_test(page, PG_lru)) {
 			nr_locked = w.locked ? nr_locked : 0;
 			lru_walk_del(&w, page);
@@ -259,7 +272,7 @@ static void pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 		charge(COST_LRU_ADD);
 		page_set(page, PG_lru);
 		page_list_add(&lruvec->list[lru], page);
-		lru_walk_count(&w, lru, 1);
+		lru_walk_count(&w, lru, compound_nr(page));
 		update_page_reclaim_stat(lruvec, is_file_lru(lru), is_active_lru(lru));
 	}
 	lru_walk_unlock(&w);
@@ -283,7 +296,8 @@ static inline void __lru_cache_add(struct machine *m, struct page *page, u32 bat
 	struct pagevec *pvec = &this_cpu(m)->pvec.lru_add[batch];
 
 	VM_BUG_ON(page_test(page, PG_lru));
-	if (pagevec_add(m, pvec, page))
+	if (pagevec_add(m, pvec, page) ||
+	    (page_is_compound(page) && m->knob.lru_batch_huge == KNOB_OFF))
 		pagevec_lru_add(m, pvec);
 }
 
@@ -330,7 +344,7 @@ static void pagevec_lru_move(struct machine *m, struct pagevec *pvec, lru_move_f
 		if (!page_test(pvec->page[i], PG_lru) || page_test(pvec->page[i], PG_unevictable))
 			continue;
 		charge(COST_LRU_ADD);
-		nr_moved += fn(m, pvec->page[i], lruvec);
+		nr_moved += fn(m, pvec->page[i], lruvec) ? compound_nr(pvec->page[i]) : 0;
 	}
 	lru_walk_unlock(&w);
 	count_vm_events(m, event, nr_moved);
@@ -576,10 +590,12 @@ static void lruvec_audit_list(const struct machine *m, const struct lruvec *lruv
                               enum lru_list lru, unsigned long *nr_by_zone)
 {
 	const struct page_list *list = &lruvec->list[lru];
+	unsigned long nr_pages = 0;
 	unsigned long nr = 0;
 	u32 prev = 0;
 
 	for (struct page *p = page_list_first(list); p; p = page_link(list, p->lru_next)) {
+		VM_BUG_ON(page_is_tail(p));
 		VM_BUG_ON(p->lru_prev != prev);
 		VM_BUG_ON(!page_test(p, PG_lru));
 		VM_BUG_ON(page_test(p, PG_isolated));
@@ -587,13 +603,14 @@ static void lruvec_audit_list(const struct machine *m, const struct lruvec *lruv
 		VM_BUG_ON(page_lruvec(m, p) != lruvec);
 		VM_BUG_ON(p->refcount < 1);
 		VM_BUG_ON(++nr > list->nr);
-		nr_by_zone[page_zonenum(p)] += 1;
+		nr_pages += compound_nr(p);
+		nr_by_zone[page_zonenum(p)] += compound_nr(p);
 		prev = (u32)(p - list->base) + 1;
 	}
 	VM_BUG_ON(list->last != prev);
-	VM_BUG_ON_MSG(nr != list->nr || nr != lruvec->size[lru],
-	              "LRU list %d of node %u: %lu pages, list says %lu, size %lu", lru,
-	              lruvec->pgdat->node_id, nr, list->nr, lruvec->size[lru]);
+	VM_BUG_ON_MSG(nr != list->nr || nr_pages != lruvec->size[lru],
+	              "LRU list %d of node %u: %lu pages (%lu), list says %lu, size %lu", lru,
+	              lruvec->pgdat->node_id, nr, nr_pages, list->nr, lruvec->size[lru]);
 }
 
 static void lruvec_audit(const struct machine *m, const struct lruvec *lruvec)

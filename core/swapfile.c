@@ -15,6 +15,7 @@
 #include <errno.h>
 
 #include "core/internal.h"
+#include "core/huge_memory.h"
 #include "core/swap.h"
 
 /* The count that one carry into the continuation stands for: digits 0 .. SWAP_MAP_MAX. */
@@ -387,7 +388,9 @@ bool reuse_swap_page(struct machine *m, struct page *page)
 {
 	int count = page->mapcount;
 
-	VM_BUG_ON(!page_test(page, PG_locked));
+	VM_BUG_ON(!page_test(compound_head(page), PG_locked));
+	if (page_is_compound(page))
+		return page_mapcount(page) <= 1;
 	if (count > 1 || !page_test(page, PG_swapcache))
 		return count <= 1;
 	count += page_swapcount(m, page);

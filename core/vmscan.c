@@ -93,7 +93,8 @@ static void isolate_lru_pages(struct machine *m, unsigned long nr_to_scan, struc
 
 		VM_BUG_ON(!page_test(page, PG_lru));
 		charge(COST_PAGE_LINE_COLD);
-		iso->nr_scanned += !skip;
+		/* (To 4.10 a huge page counted as one scanned, and as 512 reclaimed.) */
+		iso->nr_scanned += skip ? 0 : compound_nr(page);
 		if (unlikely(skip || !page->refcount)) {
 			if (nr_run)
 				page_list_move_tail(src, run, nr_run, &iso->pages);
@@ -106,8 +107,8 @@ static void isolate_lru_pages(struct machine *m, unsigned long nr_to_scan, struc
 		charge(COST_LRU_ISOLATE);
 		page->refcount += 1;
 		page->flags = (page->flags & ~(1u << PG_lru)) | 1u << PG_isolated;
-		taken.nr[page_zonenum(page)] += 1;
-		iso->nr_taken += 1;
+		taken.nr[page_zonenum(page)] += compound_nr(page);
+		iso->nr_taken += compound_nr(page);
 		nr_run += 1;
 		run = page;
 		page = page_list_prev(src, page);
@@ -154,8 +155,8 @@ static unsigned long putback_pages(struct machine *m, struct lruvec *lruvec,
 		}
 		charge(COST_LRU_ADD);
 		page->flags = (page->flags & ~(1u << PG_isolated)) | 1u << PG_lru;
-		added[lru].nr[page_zonenum(page)] += 1;
-		nr_active += is_active_lru(lru);
+		added[lru].nr[page_zonenum(page)] += compound_nr(page);
+		nr_active += is_active_lru(lru) ? compound_nr(page) : 0;
 	}
 	if (nr_run)
 		page_list_move_tail(pages, run, nr_run, to);
@@ -164,8 +165,18 @@ static unsigned long putback_pages(struct machine *m, struct lruvec *lruvec,
 	return nr_active;
 }
 
+/* A huge page goes back to the buddy lists by itself. */
 static void free_list(struct machine *m, struct page_list *list)
 {
+	struct page *next;
+
+	for (struct page *p = page_list_first(list); p; p = next) {
+		next = page_link(list, p->lru_next);
+		if (page_is_compound(p)) {
+			page_list_del(list, p);
+			free_huge_page(m, p);
+		}
+	}
 	if (!page_list_empty(list))
 		free_unref_page_list(m, list);
 }
@@ -202,7 +213,8 @@ void shrink_active_list(struct machine *m, unsigned long nr_to_scan, struct lruv
 		charge(COST_SCAN_PAGE);
 		world_cond_resched();
 		span_enter(SPAN_PAGE_REFERENCED);
-		nr_referenced += page_referenced(m, page, &vm_flags, &dirty) > 0;
+		if (page_referenced(m, page, &vm_flags, &dirty) > 0)
+			nr_referenced += compound_nr(page);
 		span_exit();
 		/* (An executable file's page would get one more round on the active list.) */
 		page_clear(page, PG_active);

@@ -12,6 +12,7 @@
  * Left out: file pages (rows 11a, 11b and 12; their dirty counts are named where they belong),
  * mlocked pages, demotion, large folios, memcg's waiting for writeback.
  */
+#include "core/huge_memory.h"
 #include "core/swap.h"
 #include "core/vmscan.h"
 
@@ -31,8 +32,9 @@ struct shrink {
 	struct scan_control *sc;
 	struct reclaim_stat *stat;
 	enum lazyfree_rule rule;
-	bool freeable; /* this page: may be dropped without having been written */
-	bool slot_now; /* this page: got its swap slot in this round */
+	struct page_list *pages; /* still to be looked at */
+	bool freeable;           /* this page: may be dropped without having been written */
+	bool slot_now;           /* this page: got its swap slot in this round */
 };
 
 /* ---- rows 3 to 5: statistics and writeback -------------------------------------------------------- */
@@ -106,6 +108,20 @@ static enum page_fate check_references(struct shrink *s, struct page *page, bool
 		return PAGE_ACTIVATE;
 	page_set(page, PG_referenced);
 	return was_referenced || nr_ptes > 1 ? PAGE_ACTIVATE : PAGE_KEEP;
+}
+
+/*
+ * A huge page is split before anything is done to it, and its tails are looked at next. (Since 4.13 it may
+ * be written to 512 slots in a row, where the swap area has them.) In use by somebody: later.
+ */
+static enum page_fate split_huge(struct shrink *s, struct page *page)
+{
+	if (!page_is_compound(page))
+		return PAGE_GO_ON;
+	/* Nobody maps it, and this is the last that holds it. */
+	if (!page_mapped(page))
+		return PAGE_KEEP;
+	return split_huge_page_to_list(s->m, page, s->pages) ? PAGE_ACTIVATE : PAGE_GO_ON;
 }
 
 /* Lazily freed? See enum lazyfree_rule. Its contents then need no copy. */
@@ -287,6 +303,8 @@ static enum page_fate shrink_page(struct shrink *s, struct page *page)
 	fate = check_writeback(s, page);
 	if (fate == PAGE_GO_ON)
 		fate = check_references(s, page, &pte_dirty);
+	if (fate == PAGE_GO_ON)
+		fate = split_huge(s, page);
 	if (fate != PAGE_GO_ON)
 		return fate;
 	s->freeable = page_is_freeable(s, page, pte_dirty);
@@ -336,8 +354,12 @@ static void free_reclaimed(struct machine *m, struct page_list *list)
 unsigned long shrink_page_list(struct machine *m, struct page_list *pages, struct lruvec *lruvec,
                                struct scan_control *sc, struct reclaim_stat *stat)
 {
-	struct shrink s = {
-		.m = m, .lruvec = lruvec, .sc = sc, .stat = stat, .rule = lazyfree_rule(m)};
+	struct shrink s = {.m = m,
+	                   .lruvec = lruvec,
+	                   .sc = sc,
+	                   .stat = stat,
+	                   .pages = pages,
+	                   .rule = lazyfree_rule(m)};
 	unsigned long nr_activated = 0;
 	unsigned long nr_freed;
 	struct page_list free;
@@ -350,8 +372,8 @@ unsigned long shrink_page_list(struct machine *m, struct page_list *pages, struc
 
 		charge(COST_SCAN_PAGE);
 		world_cond_resched();
-		next = page_list_prev(pages, page);
 		fate = shrink_page(&s, page);
+		next = page_list_prev(pages, page); /* its first tail, if it was split */
 		if (fate == PAGE_FREED) {
 			page_clear_freed(page);
 			page_list_del(pages, page);
@@ -360,7 +382,7 @@ unsigned long shrink_page_list(struct machine *m, struct page_list *pages, struc
 		}
 		if (fate == PAGE_ACTIVATE) {
 			activate_locked(m, page);
-			nr_activated += 1;
+			nr_activated += compound_nr(page);
 		}
 		if (fate != PAGE_UNLOCKED)
 			unlock_page(m, page);

@@ -31,6 +31,7 @@ struct pglist_data;
 	X(NR_ZONE_WRITE_PENDING, "nr_zone_write_pending", ZONE)                                    \
 	X(NR_ZSPAGES, "nr_zspages", ZONE)                                                          \
 	X(NR_ANON_MAPPED, "nr_anon_pages", NODE)                                                   \
+	X(NR_ANON_THPS, "nr_anon_transparent_hugepages", NODE)                                     \
 	X(NR_FILE_PAGES, "nr_file_pages", NODE)                                                    \
 	X(NR_WRITEBACK, "nr_writeback", NODE)                                                      \
 	X(NR_SLAB_UNRECLAIMABLE, "nr_slab_unreclaimable", NODE)                                    \
@@ -101,6 +102,14 @@ enum vm_item {
 	X(PGROTATED, "pgrotated")                                                                  \
 	X(OOM_KILL, "oom_kill")                                                                    \
 	X(UNEVICTABLE_PGCULLED, "unevictable_pgs_culled")                                          \
+	X(THP_FAULT_ALLOC, "thp_fault_alloc")                                                      \
+	X(THP_FAULT_FALLBACK, "thp_fault_fallback")                                                \
+	X(THP_SPLIT_PAGE, "thp_split_page")                                                        \
+	X(THP_SPLIT_PAGE_FAILED, "thp_split_page_failed")                                          \
+	X(THP_DEFERRED_SPLIT_PAGE, "thp_deferred_split_page")                                      \
+	X(THP_SPLIT_PMD, "thp_split_pmd")                                                          \
+	X(THP_ZERO_PAGE_ALLOC, "thp_zero_page_alloc")                                              \
+	X(THP_ZERO_PAGE_ALLOC_FAILED, "thp_zero_page_alloc_failed")                                \
 	X(SWAP_RA, "swap_ra")                                                                      \
 	X(SWAP_RA_HIT, "swap_ra_hit")
 

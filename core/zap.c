@@ -9,7 +9,7 @@
  * and then up to 19 frames full of pointers, taken with GFP_NOWAIT. When none is left, or to be had,
  * the gather is flushed and freed in the middle of the range.
  */
-#include "core/internal.h"
+#include "core/huge_memory.h"
 
 int gather_init(struct machine *m)
 {
@@ -95,6 +95,11 @@ static inline bool __tlb_remove_page(struct mmu_gather *tlb, struct page *page)
 	return likely(tlb->cursor < tlb->limit) || tlb_next_batch(tlb);
 }
 
+bool tlb_remove_page(struct mmu_gather *tlb, struct page *page)
+{
+	return __tlb_remove_page(tlb, page);
+}
+
 /* Drops the page's swap slot if it is the last user: trylock, as the caller must not sleep. */
 static void free_swap_cache(struct machine *m, struct page *page)
 {
@@ -164,10 +169,11 @@ void tlb_finish_mmu(struct mmu_gather *tlb)
 /* What one hold of a leaf table's lock has to account for. */
 struct zap_count {
 	long rss[NR_MM_COUNTERS];
-	u32 nr_ptes;    /* looked at and not yet charged */
-	u32 nr_present; /* pages unmapped and not yet charged */
-	u32 zone_key;   /* the zone whose pages are being counted, as in page->flags */
-	long nr_mapped; /* pages of it that lost their last pte */
+	u32 nr_ptes;       /* looked at and not yet charged */
+	u32 nr_present;    /* pages unmapped and not yet charged */
+	u32 zone_key;      /* the zone whose pages are being counted, as in page->flags */
+	long nr_mapped;    /* pages of it that lost their last pte */
+	struct page *huge; /* some of it was unmapped: is all of it? */
 };
 
 /* NR_ANON_MAPPED falls once for each run of pages of a zone: sums commute. */
@@ -184,6 +190,31 @@ static void zap_count_mapped(struct machine *m, struct zap_count *c, struct page
 	c->nr_mapped += 1;
 }
 
+/* What of the huge page just left behind is still mapped? (6.2 on, see defers_at_once().) */
+static void zap_leave_huge(struct machine *m, struct zap_count *c)
+{
+	if (c->huge && page_is_head(c->huge) && c->huge[1].total_mapcount)
+		deferred_split_huge_page(m, c->huge);
+	c->huge = NULL;
+}
+
+/* A page of a huge page. Its reference, which is the head's, is gathered as others'. */
+static noinline void zap_compound(struct machine *m, struct zap_count *c, struct page *page)
+{
+	struct page *head = compound_head(page);
+
+	if (!__page_remove_rmap_compound(m, page))
+		return;
+	zap_count_mapped(m, c, head);
+	if (defers_at_once(m)) {
+		deferred_split_huge_page(m, head);
+		return;
+	}
+	if (c->huge != head)
+		zap_leave_huge(m, c);
+	c->huge = head;
+}
+
 static void zap_charge(struct zap_count *c)
 {
 	charge_n(COST_PTE, c->nr_ptes);
@@ -196,6 +227,7 @@ static void zap_charge(struct zap_count *c)
 static void zap_account(struct mmu_gather *tlb, struct zap_count *c)
 {
 	zap_charge(c);
+	zap_leave_huge(tlb->m, c);
 	if (c->nr_mapped)
 		mod_node_state(zone_of_key(tlb->m, c->zone_key), NR_ANON_MAPPED, -c->nr_mapped);
 	for (int i = 0; i < NR_MM_COUNTERS; i++) {
@@ -221,6 +253,10 @@ static inline void zap_prefetch(const struct machine *m, const pte_t *pte)
 /* Frees the swap slot of an entry. Charges first: the call looks at shared state. */
 static void zap_swap_entry(struct mmu_gather *tlb, struct zap_count *c, pte_t entry)
 {
+	if (pte_migration(entry)) { /* whoever set it has the page's references */
+		c->rss[MM_ANONPAGES] -= 1;
+		return;
+	}
 	zap_charge(c);
 	c->rss[MM_SWAPENTS] -= 1;
 	free_swap_and_cache(tlb->m, pte_to_swp_entry(entry));
@@ -264,7 +300,9 @@ static u64 zap_locked(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 		page = pfn_to_page(m, pte_pfn(entry));
 		c.rss[MM_ANONPAGES] -= 1;
 		c.nr_present += 1;
-		if (__page_remove_rmap(page))
+		if (page_is_compound(page))
+			zap_compound(m, &c, page);
+		else if (__page_remove_rmap(page))
 			zap_count_mapped(m, &c, page);
 		room = __tlb_remove_page(tlb, page);
 	}
@@ -306,7 +344,10 @@ void unmap_vma_range(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 sta
 	while (va < end && (table = pt_next_leaf(tlb->m, tlb->mm, &va, end))) {
 		u64 next = min(end, ALIGN_DOWN(va, PMD_SIZE) + PMD_SIZE);
 
-		zap_pte_range(tlb, table, va, next);
+		if (table != PT_HUGE)
+			zap_pte_range(tlb, table, va, next);
+		else if (!zap_huge_pmd(tlb, vma, va, next))
+			continue; /* a table now */
 		va = next;
 		world_cond_resched();
 	}

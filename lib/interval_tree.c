@@ -50,11 +50,14 @@ void interval_tree_remove(struct interval_node *node, struct rb_root_cached *roo
  * the answer or nothing does: its intervals begin before all others, so if none
  * of those that reach @start begins by @last, neither does anything to the right.
  */
-static struct interval_node *subtree_first(struct rb_node *rb, u64 start, u64 last)
+static __always_inline struct interval_node *subtree_first(struct rb_node *rb, u64 start, u64 last,
+                                                           interval_visit_fn *visit, void *arg)
 {
 	while (rb) {
 		struct interval_node *node = to_interval(rb);
 
+		if (visit)
+			visit(node, arg);
 		if (rb->left && to_interval(rb->left)->subtree_last >= start) {
 			rb = rb->left;
 			continue;
@@ -70,8 +73,9 @@ static struct interval_node *subtree_first(struct rb_node *rb, u64 start, u64 la
 	return NULL;
 }
 
-struct interval_node *interval_tree_iter_first(const struct rb_root_cached *root, u64 start,
-                                               u64 last)
+static __always_inline struct interval_node *iter_first(const struct rb_root_cached *root,
+                                                        u64 start, u64 last,
+                                                        interval_visit_fn *visit, void *arg)
 {
 	struct rb_node *top = root->root.node;
 
@@ -79,17 +83,19 @@ struct interval_node *interval_tree_iter_first(const struct rb_root_cached *root
 	if (!top || to_interval(top)->subtree_last < start ||
 	    to_interval(root->leftmost)->start > last)
 		return NULL;
-	return subtree_first(top, start, last);
+	return subtree_first(top, start, last, visit, arg);
 }
 
-struct interval_node *interval_tree_iter_next(const struct interval_node *node, u64 start, u64 last)
+static __always_inline struct interval_node *iter_next(const struct interval_node *node, u64 start,
+                                                       u64 last, interval_visit_fn *visit,
+                                                       void *arg)
 {
 	const struct rb_node *rb = &node->rb;
 
 	for (;;) {
 		/* What follows @rb: its right subtree, then the first parent met from the left. */
 		if (rb->right && to_interval(rb->right)->subtree_last >= start)
-			return subtree_first(rb->right, start, last);
+			return subtree_first(rb->right, start, last, visit, arg);
 
 		const struct rb_node *below;
 
@@ -98,6 +104,8 @@ struct interval_node *interval_tree_iter_next(const struct interval_node *node, 
 			rb = rb_parent(rb);
 			if (!rb)
 				return NULL;
+			if (visit)
+				visit(to_interval(rb), arg);
 		} while (below == rb->right);
 
 		const struct interval_node *next = to_interval(rb);
@@ -107,4 +115,27 @@ struct interval_node *interval_tree_iter_next(const struct interval_node *node, 
 		if (next->last >= start)
 			return (struct interval_node *)next;
 	}
+}
+
+struct interval_node *interval_tree_iter_first(const struct rb_root_cached *root, u64 start,
+                                               u64 last)
+{
+	return iter_first(root, start, last, NULL, NULL);
+}
+
+struct interval_node *interval_tree_iter_next(const struct interval_node *node, u64 start, u64 last)
+{
+	return iter_next(node, start, last, NULL, NULL);
+}
+
+struct interval_node *interval_tree_iter_first_visit(const struct rb_root_cached *root, u64 start,
+                                                     u64 last, interval_visit_fn *visit, void *arg)
+{
+	return iter_first(root, start, last, visit, arg);
+}
+
+struct interval_node *interval_tree_iter_next_visit(const struct interval_node *node, u64 start,
+                                                    u64 last, interval_visit_fn *visit, void *arg)
+{
+	return iter_next(node, start, last, visit, arg);
 }

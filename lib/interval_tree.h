@@ -29,6 +29,16 @@ struct interval_node *interval_tree_iter_first(const struct rb_root_cached *root
 struct interval_node *interval_tree_iter_next(const struct interval_node *node, u64 start,
                                               u64 last);
 
+/*
+ * The same, telling @visit of each node that is looked at, in the order a search reads them: for those
+ * who model what a search costs.
+ */
+typedef void interval_visit_fn(const struct interval_node *node, void *arg);
+struct interval_node *interval_tree_iter_first_visit(const struct rb_root_cached *root, u64 start,
+                                                     u64 last, interval_visit_fn *visit, void *arg);
+struct interval_node *interval_tree_iter_next_visit(const struct interval_node *node, u64 start,
+                                                    u64 last, interval_visit_fn *visit, void *arg);
+
 #define interval_tree_for_each(pos, root, start, last)                                             \
 	for (pos = interval_tree_iter_first(root, start, last); pos;                               \
 	     pos = interval_tree_iter_next(pos, start, last))

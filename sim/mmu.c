@@ -433,7 +433,8 @@ static int sim_access_in_order(struct sim_access *a, u64 page, u64 end)
 			done = sim_touch_run(leaf + index, nr, a->needs, a->sets);
 			sim_access_charge(a, done, done);
 		} else if (huge) {
-			nr = done = sim_touch_huge(a, huge, page, end);
+			done = sim_touch_huge(a, huge, page, end);
+			nr = max(done, 1UL);
 		}
 		if (unlikely(a->sim->w.check))
 			for (u64 i = 0; i < done; i++)

@@ -23,6 +23,11 @@
 	X(LINE_SOCKET, 50, "assumed: 20-80 ns, same socket", "fetch a line last written elsewhere on this socket") \
 	X(LINE_REMOTE, 200, "assumed: 100-300 ns, other socket", "fetch a line last written on another socket") \
 	X(ATOMIC, 6, "assumed: 5-8 ns, line owned", "one atomic read-modify-write, the line's transfer apart") \
+	/* kernel data, by how much else the CPU has touched since it last touched this */ \
+	X(TOUCH_L1, 1, "published: L1 hit, EPYC Rome article", "touch a line of kernel data that is in the first-level cache") \
+	X(TOUCH_L2, 4, "assumed: L2 hit", "touch a line that is in the second-level cache") \
+	X(TOUCH_L3, 15, "published: L3 hit 10-17 ns, EPYC Rome article", "touch a line that is in the socket's cache") \
+	X(TOUCH_DRAM, 80, "published: DRAM 80-125 ns", "touch a line that is in no cache") \
 	/* locks */ \
 	X(SPIN, 8, "assumed: half of a 10-25 ns pair", "take or release a spin lock nobody else holds") \
 	X(SPIN_HANDOFF, 60, "assumed: 1-2 line transfers", "a waiting CPU notices that the lock is its own") \
@@ -71,8 +76,10 @@
 	X(PAGE_FLAG, 5, "assumed: atomic on an owned line", "an atomic change of flags, count or mapcount") \
 	X(RMAP_LOOKUP, 40, "assumed", "find a page's anon_vma and its first chain entry") \
 	X(RMAP_STEP, 60, "assumed: 100-300 ns hot with walk and lock", "one more VMA of a reverse map") \
+	X(RMAP_NODE, 3, "assumed: two compares and a branch that is often mispredicted", "look at one node of an interval tree, its lines apart") \
 	X(ANON_VMA, 150, "assumed", "create, link or unlink an anon_vma chain entry") \
 	/* page allocator */ \
+	X(COMPOUND_TAIL, 5, "assumed: struct pages in a row, prefetched", "fill in or check a tail of a compound page") \
 	X(ALLOC, 25, "assumed", "the allocator's own path, lists apart") \
 	X(PCP, 8, "assumed", "take or give a page on a per-CPU list") \
 	X(BUDDY, 30, "assumed: refill of 31 takes 1-3 us", "take or give a block on the buddy lists") \

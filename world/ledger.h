@@ -62,6 +62,9 @@
 	X(TLB_FLUSH, "tlb_flush")                                                                  \
 	X(COW, "cow")                                                                              \
 	X(CLEAR, "clear_page")                                                                     \
+	X(SPLIT_PAGE, "split_huge_page")                                                           \
+	X(FREEZE, "freeze_page")                                                                   \
+	X(UNFREEZE, "unfreeze_page")                                                               \
 	X(OOM, "oom")                                                                              \
 	X(VMSTAT, "vmstat")                                                                        \
 	X(ESTIMATE, "estimate")                                                                    \
@@ -87,6 +90,7 @@ enum ledger_span {
 #define LEDGER_LOCKS(X)                                                                            \
 	X(ZONE, "&zone->lock")                                                                     \
 	X(PCP, "&pcp->lock")                                                                       \
+	X(SPLIT_QUEUE, "&pgdata->split_queue_lock")                                                \
 	X(LRU, "&lruvec->lru_lock")                                                                \
 	X(PTL, "&page_table_lock")                                                                 \
 	X(MMAP, "&mm->mmap_sem")                                                                   \

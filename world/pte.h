@@ -90,6 +90,12 @@ static inline bool pte_special(pte_t p)
 	return p.v & PTE_SPECIAL;
 }
 
+/* An entry of the second level that is a leaf. */
+static inline bool pte_huge(pte_t p)
+{
+	return (p.v & (PTE_PRESENT | PTE_HUGE)) == (PTE_PRESENT | PTE_HUGE);
+}
+
 /* The frame of a leaf entry, or the table number of an upper one. Assumes PTE_PRESENT. */
 static inline u64 pte_pfn(pte_t p)
 {
@@ -146,6 +152,27 @@ static inline swp_entry_t pte_to_swp_entry(pte_t p)
 static inline bool pte_swap(pte_t p)
 {
 	return (p.v & (PTE_PRESENT | PTE_SWAP)) == PTE_SWAP;
+}
+
+/*
+ * A page that is being split or moved: its entry names the frame and keeps what the old entry allowed
+ * and knew, until the page is mapped again. Whoever meets one waits for the page's lock.
+ */
+#define PTE_MIGRATION (1UL << 3) /* in an entry that is not present */
+#define PTE_MIGRATION_WRITE (1UL << 2)
+
+static inline pte_t pte_make_migration(pte_t old, u64 pfn)
+{
+	u64 v = old.v & (PTE_DIRTY | PTE_ACCESSED);
+
+	if (old.v & PTE_WRITE)
+		v |= PTE_MIGRATION_WRITE;
+	return (pte_t){pfn << PTE_PFN_SHIFT | v | PTE_MIGRATION};
+}
+
+static inline bool pte_migration(pte_t p)
+{
+	return (p.v & (PTE_PRESENT | PTE_SWAP | PTE_MIGRATION)) == PTE_MIGRATION;
 }
 
 /* Index of @va in its table at @level: 3 is the root (pgd), 0 the leaf table. */

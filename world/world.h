@@ -85,6 +85,7 @@ struct world_cpu {
 	u16 in_irq;
 	bool need_resched;
 	bool idle;
+	u32 nr_touched; /* lines, by world_touch() */
 	struct world_line_seen seen[WORLD_LINES_SEEN];
 };
 
@@ -471,6 +472,42 @@ static inline void world_line_write(struct world_line *l)
 	struct world_cpu *c = world_self;
 
 	__charge(c, __world_line_write(c, l));
+}
+
+/* ---- lines of kernel data --------------------------------------------------------------------- */
+
+/*
+ * Whether an object's lines are still in a cache when they are touched again depends on how many others
+ * have been touched in between. Where that decides what an operation costs (walks of large trees), each
+ * CPU counts the lines it touches that way, and each object remembers the count: the distance says which
+ * level of cache would still hold it, at the sizes below. What another CPU touched is in the socket's.
+ */
+struct world_touch {
+	u32 when; /* lines touched by then, modulo 2^32 */
+	u16 cpu;  /* CPU + 1; 0: never */
+};
+
+#define WORLD_L1_LINES (32u * 1024 / 64)        /* 32 KiB */
+#define WORLD_L2_LINES (256u * 1024 / 64)       /* 256 KiB */
+#define WORLD_L3_LINES (20u * 1024 * 1024 / 64) /* 20 MiB */
+
+/* Touches the @nr lines of an object, of which this is the record. */
+static inline void world_touch(struct world_touch *t, u32 nr)
+{
+	struct world_cpu *c = world_self;
+	u32 distance = c->nr_touched - t->when;
+	enum world_cost cost = COST_TOUCH_L1;
+
+	if (unlikely(!t->cpu) || distance >= WORLD_L3_LINES)
+		cost = COST_TOUCH_DRAM;
+	else if (t->cpu != c->id + 1u || distance >= WORLD_L2_LINES)
+		cost = COST_TOUCH_L3;
+	else if (distance >= WORLD_L1_LINES)
+		cost = COST_TOUCH_L2;
+	c->nr_touched += nr;
+	t->when = c->nr_touched;
+	t->cpu = (u16)(c->id + 1);
+	charge_n(cost, nr);
 }
 
 /* ---- atomics ------------------------------------------------------------------------------- */

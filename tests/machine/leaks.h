@@ -53,8 +53,9 @@ static long pages_only_in_batches(const struct machine *m)
 
 		for (u32 k = 0; pv && k < sizeof(struct cpu_pagevecs) / sizeof(*pv); k++)
 			for (u32 i = 0; i < pv[k].nr; i++)
-				nr += pv[k].page[i]->refcount == 1 &&
-				      !page_test(pv[k].page[i], PG_swapcache);
+				if (pv[k].page[i]->refcount == 1 &&
+				    !page_test(pv[k].page[i], PG_swapcache))
+					nr += compound_nr(pv[k].page[i]);
 	}
 	return nr;
 }
@@ -94,6 +95,17 @@ static long slab_leaks(const struct machine *m, long *nr_frames)
 	return nr;
 }
 
+/* Huge pages that nobody uses and that wait to be split: those in batches may. */
+static long split_queue_leaks(const struct machine *m)
+{
+	const struct pglist_data *nd;
+	long nr = 0;
+
+	for_each_node (m, nd)
+		nr += (long)nd->split_queue_len;
+	return nr - pages_only_in_batches(m) / 512;
+}
+
 /* @frames_at_boot: frames_out() before the first task. */
 static void nothing_is_left(const struct machine *m, long frames_at_boot)
 {
@@ -102,6 +114,9 @@ static void nothing_is_left(const struct machine *m, long frames_at_boot)
 	leak("address spaces", !list_empty(&m->mms));
 	leak("tasks", !list_empty(&m->tasks));
 	leak("mapped pages", item_sum(m, NR_ANON_MAPPED));
+	leak("huge mapped pages", item_sum(m, NR_ANON_THPS));
+	if (split_queue_leaks(m) > 0)
+		leak("huge pages to be split", split_queue_leaks(m));
 	leak("page tables", item_sum(m, NR_PAGETABLE));
 	leak("isolated pages", item_sum(m, NR_ISOLATED_ANON) + item_sum(m, NR_ISOLATED_FILE));
 	leak("swap slots", swap_leaks(m, &kept));
@@ -113,6 +128,8 @@ static void nothing_is_left(const struct machine *m, long frames_at_boot)
 	kept += item_sum(m, NR_SWAPCACHE) + pages_only_in_batches(m);
 	if (m->zero_page && !m->world->hw->range[0].nr_reserved)
 		kept += 1;
+	if (m->huge_zero_page) /* until there is pressure */
+		kept += 512;
 	leak("frames", frames_out(m) - kept);
 }
 

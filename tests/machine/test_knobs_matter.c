@@ -74,6 +74,40 @@ static void worker(struct task *t, void *arg)
 		do_wait(c);
 }
 
+#define MB(n) ((u64)(n) << 20)
+
+/* Huge pages: read before they are written, unmapped in part, shared, copied, reclaimed. */
+static void huge_worker(struct task *t, void *arg)
+{
+	struct run *r = arg;
+	struct task *c = NULL;
+	u64 len = MB(24);
+	u64 va;
+
+	(void)t;
+	if (do_mmap(r->m, len, MM_PROT_READ | MM_PROT_WRITE, 0, &va))
+		return;
+	va = ALIGN(va, MB(2));
+	len -= MB(2);
+	for (u32 i = 0; i < 2; i++) {
+		if (mm_access(r->m, va, len / 4, WORLD_READ, 0) ||
+		    mm_access(r->m, va, len, WORLD_WRITE, 0))
+			return;
+		do_madvise(r->m, va + MB(4), len / 4, MM_MADV_FREE);
+		if (do_fork(r->m, "child", child, r, &c) == 0)
+			task_start(c, -1);
+		mm_access(r->m, va + MB(6), MB(4), WORLD_WRITE, 3);
+		for (u64 at = va + MB(6); at < va + len; at += MB(2))
+			do_madvise(r->m, at, PAGE_SIZE, MM_MADV_DONTNEED);
+		if (c)
+			do_wait(c);
+		c = NULL;
+		world_syscall_enter();
+		world_sleep(1200000000);
+		world_syscall_exit();
+	}
+}
+
 /* A number that two runs share only if they did the same. */
 struct print {
 	u64 sum;
@@ -94,11 +128,14 @@ enum place {
 	ON_ZRAM,
 	WITHOUT_SWAP,
 	ON_NODES,
+	WITH_HUGE,
 	NR_PLACES,
 };
 
-static u64 run(const struct knobs *k, enum place place)
+static u64 run(const struct knobs *knobs, enum place place)
 {
+	const struct knobs *k = knobs;
+	struct knobs huge = *knobs;
 	struct hw_machine *hw =
 		hw_make(2, place == ON_NODES ? 2 : 1, place == ON_NODES ? 786432 + 8192 : 8192);
 	struct run r = {.pages = 3200};
@@ -114,6 +151,12 @@ static u64 run(const struct knobs *k, enum place place)
 		hw_add_zram(hw, 64 << 20);
 	else if (place == WITHOUT_SWAP)
 		r.pages = 2200;
+	if (place == WITH_HUGE) {
+		hw->range[hw->nr_ranges - 1].nr_pages = 24 << 8;
+		hw_add_flash(hw, MB(128));
+		huge.thp_enabled = THP_ALWAYS;
+		k = &huge;
+	}
 	w = sim_create(hw, &(struct sim_options){.seed = 1, .max_ns = 60000000000}, err);
 	assert_non_null(w);
 	r.m = machine_create(w, k, err, sizeof(err));
@@ -125,7 +168,8 @@ static u64 run(const struct knobs *k, enum place place)
 	if (hw->nr_disks)
 		assert_int_equal(0, do_swapon(r.m, 0, -1));
 	for (u32 i = 0; i < 4; i++) {
-		struct task *t = task_create(r.m, "worker", NULL, worker, &r);
+		struct task *t = task_create(r.m, "worker", NULL,
+		                             place == WITH_HUGE ? huge_worker : worker, &r);
 
 		assert_non_null(t);
 		task_start(t, -1);

@@ -1,0 +1,123 @@
+/*
+ * Huge pages: what huge_memory.c, huge_split.c and their neighbours share.
+ *
+ * A transparent huge page is a compound page of order 9. A PMD entry may map it whole; or leaf tables
+ * map its pages one by one, then, or as well, in other address spaces. Every entry holds a reference
+ * to the head. Locks: a PMD entry belongs to its table's ptl, as a pte to the leaf table's; the PMD's
+ * comes first.
+ */
+#ifndef CORE_HUGE_MEMORY_H
+#define CORE_HUGE_MEMORY_H
+
+#include "core/fault.h"
+#include "core/internal.h"
+
+#define HPAGE_PMD_ORDER 9
+#define HPAGE_PMD_NR (1u << HPAGE_PMD_ORDER)
+
+#define VM_FAULT_FALLBACK (1 << 8) /* no huge page: go on with small ones */
+
+/* Does whatever is at @va, huge or not, have an entry of its own that the VMA holds whole? */
+static inline bool vma_covers_pmd(const struct vm_area_struct *vma, u64 va)
+{
+	u64 haddr = va & PMD_MASK;
+
+	return haddr >= vma->vm_start && haddr + PMD_SIZE <= vma->vm_end;
+}
+
+static inline struct spinlock *pmd_lockptr(struct machine *m, u32 pmd_table)
+{
+	return &m->table[pmd_table].ptl;
+}
+
+/* How entries count the pages they map: enum thp_mapcount_policy. */
+static inline bool mapcount_doubles(const struct machine *m)
+{
+	return m->knob.thp_mapcount == THP_MAPCOUNT_DOUBLE;
+}
+
+/* How many entries, of either kind, map this one page of a compound page. */
+static inline s32 page_mapcount(struct page *page)
+{
+	struct page *head;
+
+	if (likely(!page_is_compound(page)))
+		return page->mapcount;
+	head = compound_head(page);
+	return page->mapcount + head[1].compound_mapcount -
+	       (head[1].compound_flags & COMPOUND_DOUBLE_MAP ? 1 : 0);
+}
+
+/* ---- huge_memory.c --------------------------------------------------------------------------- */
+
+/* May a fault, or khugepaged, give @vma a huge page at @va? */
+bool thp_vma_allowable(const struct machine *m, const struct vm_area_struct *vma, u64 va);
+/* A fault whose PMD entry is none. 0 or an error: dealt with; VM_FAULT_FALLBACK. */
+int do_huge_pmd_anonymous_page(struct vm_fault *f, u32 pmd_table, pte_t *pmd);
+/* A fault whose PMD entry @orig is huge. */
+int do_huge_pmd_present(struct vm_fault *f, u32 pmd_table, pte_t *pmd, pte_t orig);
+gfp_t thp_gfp(const struct machine *m, bool advised);
+
+/* @page becomes mapped by a PMD entry of @vma; pmd lock held. */
+void page_add_new_anon_rmap_huge(struct machine *m, struct page *page, struct vm_area_struct *vma,
+                                 u64 haddr);
+void page_dup_rmap_huge(struct page *page);
+void page_remove_rmap_huge(struct machine *m, struct page *page);
+/*
+ * A pte less maps @page, a part of a huge page. The first form tells whether nothing maps it now, for who
+ * counts NR_ANON_MAPPED, and the need for a split, himself.
+ */
+bool __page_remove_rmap_compound(struct machine *m, struct page *page);
+void page_remove_rmap_compound(struct machine *m, struct page *page);
+
+/*
+ * To 6.1 each page that loses its last pte asks for the split; since then whoever takes many away asks, at
+ * the end, if some of the huge page is still mapped.
+ */
+static inline bool defers_at_once(const struct machine *m)
+{
+	return mapcount_doubles(m);
+}
+
+/*
+ * The huge entry at @va, if there is one, becomes a leaf table. Afterwards it is not huge, unless it was
+ * made so again. mmap_sem or the anon_vma's lock held; takes the pmd lock.
+ */
+void split_huge_pmd(struct machine *m, struct vm_area_struct *vma, u64 va);
+/* The same with the pmd lock held, and the entry huge. @freeze: migration entries instead of ptes. */
+void split_huge_pmd_locked(struct machine *m, struct vm_area_struct *vma, u32 pmd_table, pte_t *pmd,
+                           u64 haddr, bool freeze);
+/* Before an end of @vma moves to @addr, or it is cut there: no huge entry may cross the border. */
+void vma_split_huge_at(struct machine *m, struct vm_area_struct *vma, u64 addr);
+
+/* One huge entry at @va of a range operation. True: done with; false: it is, or has become, a table. */
+bool zap_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 va, u64 end);
+bool change_huge_pmd(struct machine *m, struct vm_area_struct *vma, u64 va, u64 end, u64 *changed);
+bool madvise_free_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 va, u64 end);
+int copy_huge_pmd(struct machine *m, struct mm_struct *dst, struct mm_struct *src, u64 va,
+                  bool *done);
+
+struct page *get_huge_zero_page(struct machine *m);
+void put_huge_zero_page(struct machine *m);
+
+/* ---- huge_split.c ---------------------------------------------------------------------------- */
+
+/* Part of @head is mapped by nobody any more: to be split when memory is wanted. */
+void deferred_split_huge_page(struct machine *m, struct page *head);
+/*
+ * Makes 512 pages of the one that @page is part of; the head is locked, and the caller has a reference,
+ * which is @page's afterwards. @list: has the head, isolated; the tails go there, next to it. 0, or -EBUSY:
+ * somebody else has a reference; all is as it was.
+ */
+int split_huge_page_to_list(struct machine *m, struct page *page, struct page_list *list);
+/* Before 4.5: at once and in all address spaces; pins do not matter. For a part of it to be unmapped. */
+int split_huge_page_at_once(struct machine *m, struct page *head, struct page_list *list);
+void deferred_split_audit(struct machine *m);
+void split_queues_init(struct machine *m); /* boot */
+
+static inline int split_huge_page(struct machine *m, struct page *page)
+{
+	return split_huge_page_to_list(m, page, NULL);
+}
+
+#endif
