@@ -29,11 +29,13 @@
 struct sim_task {
 	struct target_task t; /* first: a body is given this */
 	struct task *task;
-	struct sim_task *next;
+	struct list_head all;      /* in sim_target->tasks */
+	struct list_head sibling;  /* in its parent's children, until waited for */
+	struct list_head children; /* newest first */
+	u32 number;                /* among its parent's children, from 0 */
 	u64 start_ns;
 	u32 nr_spawned;
 	bool background;
-	bool waited; /* its parent has collected it */
 	bool ended;
 	char error[TARGET_ERROR_MAX];
 	int err;
@@ -57,12 +59,11 @@ struct sim_target {
 	struct world *world;
 	struct machine *machine;
 	struct sim_series *series; /* NULL: not asked for */
-	struct sim_task *tasks;    /* all, in order of creation */
-	struct sim_task **tasks_end;
+	struct list_head tasks;    /* in order of creation, without those waited for */
 	struct sim_barrier barrier[TARGET_SYNC_MAX];
 	struct sim_event event[TARGET_SYNC_MAX];
 	s64 counter[TARGET_SYNC_MAX];
-	u32 nr_tasks;
+	u32 nr_tasks;                /* ever */
 	u32 nr_foreground;           /* still running */
 	bool running;                /* booting is nobody's business */
 	struct target_result before; /* counters when the run began */
@@ -206,7 +207,7 @@ static int sim_open(const struct target_request *req, struct target **out, char 
 		return -ENOMEM;
 	s->ops = &sim_target_ops;
 	s->req = req;
-	s->tasks_end = &s->tasks;
+	INIT_LIST_HEAD(&s->tasks);
 	if (req->watch) {
 		opt.tracing = true;
 		opt.watch = tell_watch;
@@ -268,12 +269,10 @@ out_free:
 static void sim_close(struct target *t)
 {
 	struct sim_target *s = to_sim(t);
-	struct sim_task *next;
+	struct sim_task *st, *next;
 
-	for (struct sim_task *st = s->tasks; st; st = next) {
-		next = st->next;
+	list_for_each_entry_safe (st, next, &s->tasks, all)
 		free(st);
-	}
 	machine_destroy(s->machine);
 	sim_destroy(s->world);
 	free_series(s);
@@ -287,9 +286,11 @@ static int sim_sleep_until(u64 when);
 /* The run is over when the foreground tasks are: the others are killed, as by a signal. */
 static void foreground_ended(struct sim_target *s)
 {
+	struct sim_task *st;
+
 	if (--s->nr_foreground)
 		return;
-	for (struct sim_task *st = s->tasks; st; st = st->next) {
+	list_for_each_entry (st, &s->tasks, all) {
 		if (!st->background || st->ended)
 			continue;
 		st->task->killed = true;
@@ -324,10 +325,22 @@ static struct sim_task *new_task(struct sim_target *s, const char *function, u32
 	st->t.index = index;
 	st->t.nr = nr;
 	st->t.seed = seed;
-	*s->tasks_end = st;
-	s->tasks_end = &st->next;
-	s->nr_tasks += 1;
+	list_add_tail(&st->all, &s->tasks);
+	INIT_LIST_HEAD(&st->sibling);
+	INIT_LIST_HEAD(&st->children);
 	return st;
+}
+
+/* Its children are nobody's then, as those of a process that has ended. */
+static void free_task(struct sim_task *st)
+{
+	struct sim_task *child, *next;
+
+	list_for_each_entry_safe (child, next, &st->children, sibling)
+		list_del_init(&child->sibling);
+	list_del(&st->all);
+	list_del(&st->sibling);
+	free(st);
 }
 
 static int start_group(struct sim_target *s, u32 group)
@@ -345,6 +358,7 @@ static int start_group(struct sim_target *s, u32 group)
 			return -ENOMEM;
 		st->task->oom_score_adj = g->oom_score_adj;
 		st->task->owner = st;
+		s->nr_tasks += 1;
 		if (g->speed_bp)
 			sim_task_set_speed(&st->task->w, target_slowness_bp(s->req, group, i));
 		s->nr_foreground += !g->background;
@@ -391,21 +405,20 @@ static void note_disk_errors(struct sim_target *s)
 
 static void collect(struct sim_target *s, struct target_result *res)
 {
+	struct sim_task *st;
+
 	res->elapsed_ns = sim_elapsed(s->world);
-	for (struct sim_task *st = s->tasks; st; st = st->next) {
+	res->nr_tasks = s->nr_tasks;
+	list_for_each_entry (st, &s->tasks, all) {
 		u64 user;
 		u64 sys;
 
-		if (!st->task)
-			continue; /* a fork that failed */
-		res->nr_tasks += 1;
+		/* A child that was waited for ended well; its parent has its times. */
 		if (st->err && st->err != -EINTR) {
 			res->nr_failed += 1;
 			if (!res->error[0])
 				snprintf(res->error, sizeof(res->error), "%s", st->error);
 		}
-		if (st->waited)
-			continue; /* its parent has its times */
 		task_times(st->task, &user, &sys);
 		res->user_ns += user;
 		res->sys_ns += sys;
@@ -420,9 +433,10 @@ static void collect(struct sim_target *s, struct target_result *res)
 static void describe_deadlock(const struct sim_target *s, struct target_result *res)
 {
 	const struct sim_task *first = NULL;
+	const struct sim_task *st;
 	u32 nr = 0;
 
-	for (const struct sim_task *st = s->tasks; st; st = st->next) {
+	list_for_each_entry (st, &s->tasks, all) {
 		if (st->ended || !st->t.waits_for[0])
 			continue;
 		if (!first)
@@ -440,6 +454,7 @@ static void describe_deadlock(const struct sim_target *s, struct target_result *
 static int sim_target_run(struct target *t, struct target_result *res)
 {
 	struct sim_target *s = to_sim(t);
+	struct sim_task *st;
 	int rc;
 
 	memset(res, 0, sizeof(*res));
@@ -453,7 +468,7 @@ static int sim_target_run(struct target *t, struct target_result *res)
 			return rc;
 		}
 	}
-	for (struct sim_task *st = s->tasks; st; st = st->next)
+	list_for_each_entry (st, &s->tasks, all)
 		task_start(st->task, -1);
 	s->running = true;
 	rc = sim_run(s->world);
@@ -602,7 +617,8 @@ static int op_spawn(struct target_task *t, enum target_spawn how, const char *fu
 {
 	struct sim_target *s = sim_of(t);
 	struct sim_task *parent = sim_task_of(t);
-	u64 seed = target_child_seed(t->seed, parent->nr_spawned++);
+	u32 number = parent->nr_spawned++;
+	u64 seed = target_child_seed(t->seed, number);
 	struct sim_task *st = new_task(s, function, 0, 1, seed);
 	int rc = 0;
 
@@ -614,38 +630,34 @@ static int op_spawn(struct target_task *t, enum target_spawn how, const char *fu
 	else
 		rc = do_fork(s->machine, function, sim_task_main, st, &st->task);
 	if (!st->task) {
-		st->ended = true;
-		st->waited = true;
+		free_task(st);
 		return rc ? rc : -ENOMEM;
 	}
 	st->task->owner = st;
 	st->background = parent->background;
 	s->nr_foreground += !st->background;
+	list_add(&st->sibling, &parent->children);
+	st->number = *child = number;
+	s->nr_tasks += 1;
 	task_start(st->task, -1);
-	*child = s->nr_tasks - 1;
 	return 0;
-}
-
-static struct sim_task *nth_task(struct sim_target *s, u32 n)
-{
-	struct sim_task *st = s->tasks;
-
-	while (st && n--)
-		st = st->next;
-	return st;
 }
 
 static int op_wait(struct target_task *t, u32 child)
 {
-	struct sim_task *st = nth_task(sim_of(t), child);
+	struct sim_task *st;
 	int rc;
 
-	if (!st || st->waited)
-		return -ECHILD;
-	rc = do_wait(st->task);
-	if (!rc)
-		st->waited = true;
-	return rc;
+	list_for_each_entry (st, &sim_task_of(t)->children, sibling) {
+		if (st->number != child)
+			continue;
+		rc = do_wait(st->task);
+		/* A child that failed has ended the run, and is kept for its message. */
+		if (!rc && (!st->err || st->err == -EINTR))
+			free_task(st);
+		return rc;
+	}
+	return -ECHILD;
 }
 
 /* nanosleep(): high-resolution, ended by a fatal signal. */

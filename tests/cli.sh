@@ -119,6 +119,22 @@ expect { "each.pgfault == 0" }
 END
 expect 1 "NOT MET" run "$dir/wrong.lua"
 
+# Children of several parents, started at once: each is waited for by its own parent.
+cat >"$dir/children.lua" <<'END'
+scenario "children"
+machine { profile = "small" }
+task "child" (function(t) t:mmap("64K"):touch() end)
+group "parents" { count = 4, run = function(t)
+	for i = 1, 50 do
+		local c = t:spawn("child")
+		local d = t:fork("child")
+		c:wait()
+		d:wait()
+	end
+end }
+END
+expect 0 "elapsed" run "$dir/children.lua" --check
+
 cat >"$dir/barrier.lua" <<'END'
 scenario "barrier"
 machine { profile = "small", cpus = 1, ram = "64M", swap = 0 }
