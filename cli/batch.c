@@ -13,6 +13,9 @@
 #include "cli/jobs.h"
 #include "cli/progress.h"
 #include "cli/sim_target.h"
+#include "cli/state.h"
+#include "cli/vary.h"
+#include "report/version.h"
 
 /* A batch that is running: some of its cells, in jobs. */
 struct running {
@@ -21,7 +24,9 @@ struct running {
 	struct progress progress;
 	const u32 *cell; /* the cells of this pass */
 	u32 nr_cells;
-	int status; /* the worst exit code so far */
+	const u32 *todo; /* its jobs, those apart that --state has */
+	u64 *key;        /* [b->nr_cells] what decides about a cell's runs; for --state */
+	int status;      /* the worst exit code so far */
 };
 
 /*
@@ -94,9 +99,10 @@ static bool find_twin(const struct running *r, const struct batch_cell *c, u32 s
 }
 
 /* One run, from the building of the machine to its record. */
-static void run_job(void *arg, u32 job, struct bytes *result)
+static void run_job(void *arg, u32 i, struct bytes *result)
 {
 	const struct running *r = arg;
+	u32 job = r->todo[i];
 	const struct batch_cell *c = &r->b->cell[job_cell(r, job)];
 	u32 seed = job_seed(r, job);
 	struct target_result *res = report_alloc(1, sizeof(*res));
@@ -243,9 +249,63 @@ static void pass_on(struct running *r, const struct bytes *said)
 		fputc('\n', stderr);
 }
 
-static bool job_ended(void *arg, u32 job, const struct job_outcome *o)
+/* ---- what --state has --------------------------------------------------------------------------- */
+
+static u64 hash_text(u64 h, const char *text)
+{
+	return hash_bytes(h, text, strlen(text) + 1);
+}
+
+/* Everything that decides about a cell's runs, the seed apart. */
+static u64 cell_key(const struct running *r, u32 cell)
+{
+	const struct result_column *c = &r->out->column[cell];
+	u64 h = hash_text(HASH_START, quire_sources);
+
+	h = hash_text(h, r->out->scenario_hash);
+	h = hash_text(h, c->profile_hash);
+	h = hash_text(h, c->target);
+	for (u32 i = 0; i < c->config.nr; i++) {
+		h = hash_text(h, c->config.entry[i].name);
+		h = hash_text(h, c->config.entry[i].value);
+	}
+	return hash_bytes(h, &r->b->check, sizeof(r->b->check));
+}
+
+/* The first seed's runs keep time series. */
+static u64 state_key(const struct running *r, u32 cell, u32 seed)
+{
+	u64 part[] = {r->key[cell], r->out->seed[seed], seed == 0};
+
+	return hash_bytes(HASH_START, part, sizeof(part));
+}
+
+/* Takes a job's record from the state. */
+static bool already_run(struct running *r, u32 job)
+{
+	u32 cell = job_cell(r, job);
+	u32 seed = job_seed(r, job);
+	struct run_record *rec = &r->out->column[cell].record[seed];
+	struct run_record found;
+	const struct bytes *b =
+		r->b->state ? state_find(r->b->state, state_key(r, cell, seed)) : NULL;
+	struct bytes_reader in;
+
+	if (!b)
+		return false;
+	in = bytes_read(b);
+	if (record_read(&found, &in))
+		return false;
+	record_free(rec);
+	*rec = found;
+	progress_step(&r->progress, "from --state");
+	return true;
+}
+
+static bool job_ended(void *arg, u32 i, const struct job_outcome *o)
 {
 	struct running *r = arg;
+	u32 job = r->todo[i];
 	u32 cell = job_cell(r, job);
 	const struct batch_cell *c = &r->b->cell[cell];
 	struct run_record *rec = &r->out->column[cell].record[job_seed(r, job)];
@@ -259,6 +319,9 @@ static bool job_ended(void *arg, u32 job, const struct job_outcome *o)
 		lose_record(r, c, seed, o, rec);
 	else if (bytes_get_u64(&in))
 		r->status = max_t(int, r->status, CLI_FAILED);
+	if (r->b->state && !rec->status &&
+	    !state_add(r->b->state, state_key(r, cell, job_seed(r, job)), &o->result))
+		r->status = max_t(int, r->status, CLI_FAILED);
 	pass_on(r, &o->said);
 	progress_step(&r->progress, c->s->variant[c->variant].name);
 	if (!rec->status)
@@ -268,6 +331,9 @@ static bool job_ended(void *arg, u32 job, const struct job_outcome *o)
 	say_broken(c, rec);
 	if (status == CLI_FAILED)
 		say_again(r, c, seed);
+	/* Of a sweep the other points go on. */
+	if (*c->point && status == CLI_USAGE)
+		status = CLI_FAILED;
 	r->status = max(r->status, status);
 	/* Input that is wrong is wrong for every seed; a crash may be one seed's. */
 	return status == CLI_FAILED;
@@ -283,6 +349,28 @@ static char *title_of(const struct scenario *s)
 	return title;
 }
 
+/* The axes as --vary gave them, and the points that are impossible. */
+static void take_sweep(const struct batch *b, struct results *out)
+{
+	out->nr_holes = b->nr_holes;
+	out->hole = b->hole;
+	if (!b->vary)
+		return;
+	out->zip = b->vary->zip;
+	out->nr_axes = b->vary->nr_axes;
+	out->axis = report_alloc(out->nr_axes, sizeof(*out->axis));
+	for (u32 i = 0; i < out->nr_axes; i++) {
+		const struct result_axis *from = &b->vary->axis[i];
+		struct result_axis *a = &out->axis[i];
+
+		a->name = report_strdup(from->name);
+		a->nr_values = from->nr_values;
+		a->value = report_alloc(a->nr_values, sizeof(*a->value));
+		for (u32 k = 0; k < a->nr_values; k++)
+			a->value[k] = report_strdup(from->value[k]);
+	}
+}
+
 static void prepare(const struct batch *b, struct results *out)
 {
 	const struct scenario *s = b->cell[0].s;
@@ -296,6 +384,7 @@ static void prepare(const struct batch *b, struct results *out)
 	out->word = report_alloc(b->nr_words, sizeof(*out->word));
 	for (u32 i = 0; i < b->nr_words; i++)
 		out->word[i] = report_strdup(b->word[i]);
+	take_sweep(b, out);
 	out->seed = report_alloc(b->nr_seeds, sizeof(*out->seed));
 	for (u32 i = 0; i < b->nr_seeds; i++)
 		out->seed[i] = b->seed + i;
@@ -329,6 +418,8 @@ static int run_pass(struct running *r, bool host)
 		.ended = job_ended,
 		.arg = r,
 	};
+	u32 nr_jobs;
+	u32 *todo;
 	int rc = 0;
 
 	r->nr_cells = 0;
@@ -336,7 +427,12 @@ static int run_pass(struct running *r, bool host)
 		if ((r->b->cell[i].ops != &sim_target_ops) == host)
 			cell[r->nr_cells++] = i;
 	r->cell = cell;
-	jobs.nr = r->nr_cells * r->b->nr_seeds;
+	nr_jobs = r->nr_cells * r->b->nr_seeds;
+	todo = report_alloc(nr_jobs, sizeof(*todo));
+	for (u32 i = 0; i < nr_jobs; i++)
+		if (!already_run(r, i))
+			todo[jobs.nr++] = i;
+	r->todo = todo;
 	outcome = report_alloc(jobs.nr, sizeof(*outcome));
 	if (jobs.nr)
 		rc = jobs_run(&jobs, outcome);
@@ -345,6 +441,7 @@ static int run_pass(struct running *r, bool host)
 		bytes_free(&outcome[i].said);
 	}
 	free(outcome);
+	free(todo);
 	free(cell);
 	return rc;
 }
@@ -355,12 +452,16 @@ int batch_run(const struct batch *b, struct results *out)
 	int rc;
 
 	prepare(b, out);
+	r.key = report_alloc(b->nr_cells, sizeof(*r.key));
+	for (u32 i = 0; i < b->nr_cells; i++)
+		r.key[i] = cell_key(&r, i);
 	progress_start(&r.progress, b->nr_cells * b->nr_seeds, b->quiet);
 	/* The host first: twins are built like it. */
 	rc = run_pass(&r, true);
 	if (!rc)
 		rc = run_pass(&r, false);
 	progress_clear(&r.progress);
+	free(r.key);
 	if (rc > 0)
 		jobs_raise(rc);
 	return r.status;

@@ -7,6 +7,9 @@
 #include "load/scenario.h"
 #include "report/results.h"
 
+struct state;
+struct vary;
+
 struct batch_cell {
 	struct scenario *s;
 	u32 variant;
@@ -19,6 +22,10 @@ struct batch {
 	const char *again; /* options that a repetition of one run needs, with a leading space */
 	u32 nr_words;      /* options by which `quire run` does all of this again */
 	const char *const *word;
+	const struct vary *vary; /* what the cells' points are of; NULL: there are none */
+	u32 nr_holes;            /* points that could not be loaded; batch_run() takes them */
+	struct result_hole *hole;
+	struct state *state; /* what has been run already, or NULL */
 	u32 nr_cells;
 	const struct batch_cell *cell;
 	u32 nr_seeds;

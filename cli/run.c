@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/diverge.h"
 #include "cli/jobs.h"
+#include "cli/state.h"
 #include "cli/stop.h"
 #include "cli/vary.h"
 #include "report/load.h"
@@ -25,6 +26,8 @@ enum {
 	OPT_ON,
 	OPT_VARIANT,
 	OPT_VARY,
+	OPT_ZIP,
+	OPT_STATE,
 	OPT_SET,
 	OPT_REPEAT,
 	OPT_SEED,
@@ -51,7 +54,11 @@ static const struct option_spec spec[] = {
 	[OPT_ON] = {"on", 0, "TARGETS", "sim (default), host, or both: sim,host"},
 	[OPT_VARIANT] = {"variant", 0, "NAME,...", "only these of the scenario's variants"},
 	[OPT_VARY] = {"vary", 0, "NAME=A,B,...",
-                      "run with each of these values; several --vary give the product"},
+                      "run with each of these values, or with N of them: NAME=512M..4G:8, or\n"
+                      "NAME=1..64:7x by equal factors; several --vary give the product"},
+	[OPT_ZIP] = {"zip", 0, NULL, "several --vary go in step instead"},
+	[OPT_STATE] = {"state", 0, "FILE",
+                       "keep the runs here as they end; what is here is not run again"},
 	[OPT_SET] = {"set", 0, "NAME=VALUE",
                      "a knob, a parameter of the scenario, machine.X, disk.X.Y or cost.X"},
 	[OPT_REPEAT] = {"repeat", 0, "N",
@@ -95,6 +102,7 @@ struct run_args {
 	const char *variants; /* NULL: all */
 	struct vary vary;
 	const char *vary_text[VARY_MAX];
+	const char *state;
 	const char *set[SETTINGS_MAX];
 	u32 nr_sets;
 	u64 repeat; /* 0: by default */
@@ -121,6 +129,8 @@ struct run_plan {
 	u32 nr_points;
 	struct scenario **scenario; /* [nr_points] */
 	char **label;
+	u32 nr_holes; /* points that could not be loaded: the others are run */
+	struct result_hole *hole;
 	u32 nr_cells;
 	struct batch_cell *cell;
 	char *again;
@@ -203,6 +213,12 @@ static bool parse_option(struct run_args *a, struct options *o, int opt)
 		if (a->vary.nr_axes < VARY_MAX)
 			a->vary_text[a->vary.nr_axes] = o->value;
 		return vary_add(&a->vary, o->value);
+	case OPT_ZIP:
+		a->vary.zip = true;
+		return true;
+	case OPT_STATE:
+		a->state = o->value;
+		return true;
 	case OPT_SET:
 		if (!strchr(o->value, '=')) {
 			cli_error("--set expects NAME=VALUE, not \"%s\"", o->value);
@@ -296,6 +312,8 @@ static bool parse(struct run_args *a, int argc, char **argv, int *status)
 		cli_error("which scenario? (quire list scenarios)");
 		return false;
 	}
+	if (!vary_check(&a->vary))
+		return false;
 	if (!scenario_path(a->scenario, a->path, sizeof(a->path)))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(file); i++) {
@@ -322,6 +340,7 @@ static bool load_point(const struct run_args *a, struct run_plan *p, u32 point)
 		.machine_dirs = cli_machine_dirs(),
 		.set = set,
 		.nr_set = a->nr_sets + a->vary.nr_axes,
+		.nr_varied = a->vary.nr_axes,
 	};
 	int rc;
 
@@ -333,9 +352,19 @@ static bool load_point(const struct run_args *a, struct run_plan *p, u32 point)
 	rc = scenario_load(a->path, &opt, &p->scenario[point], err);
 	for (u32 i = 0; i < a->vary.nr_axes; i++)
 		free(varied[i]);
-	if (rc)
+	if (!rc)
+		return true;
+	if (!*p->label[point]) {
 		cli_error("%s", err);
-	return rc == 0;
+		return false;
+	}
+	cli_error("impossible: %s: %s", p->label[point], err);
+	p->hole = realloc(p->hole, sizeof(*p->hole) * (p->nr_holes + 1));
+	if (!p->hole)
+		abort();
+	p->hole[p->nr_holes++] =
+		(struct result_hole){report_strdup(p->label[point]), report_strdup(err)};
+	return false;
 }
 
 /* Whether --variant names @name; those that it names are counted. */
@@ -399,16 +428,17 @@ static bool check_from(const struct run_args *a, const struct scenario *s)
 
 static bool make_plan(const struct run_args *a, struct run_plan *p)
 {
-	const struct scenario *s;
+	const struct scenario *s = NULL;
 	u32 n = 0;
 
 	p->nr_points = vary_points(&a->vary);
 	p->scenario = report_alloc(p->nr_points, sizeof(*p->scenario));
 	p->label = report_alloc(p->nr_points, sizeof(*p->label));
 	for (u32 i = 0; i < p->nr_points; i++)
-		if (!load_point(a, p, i))
-			return false;
-	s = p->scenario[0];
+		if (load_point(a, p, i) && !s)
+			s = p->scenario[i];
+	if (!s)
+		return false;
 	if (!check_from(a, s))
 		return false;
 	if (a->variants && !check_variants(s, a->variants))
@@ -416,7 +446,7 @@ static bool make_plan(const struct run_args *a, struct run_plan *p)
 	p->cell = report_alloc((size_t)a->nr_on * p->nr_points * s->nr_variants, sizeof(*p->cell));
 	for (u32 t = 0; t < a->nr_on; t++)
 		for (u32 i = 0; i < p->nr_points; i++)
-			for (u32 v = 0; v < s->nr_variants; v++)
+			for (u32 v = 0; p->scenario[i] && v < s->nr_variants; v++)
 				if (wanted(a->variants, s->variant[v].name))
 					p->cell[n++] = (struct batch_cell){p->scenario[i], v,
 					                                   p->label[i], a->on[t]};
@@ -428,6 +458,11 @@ static bool make_plan(const struct run_args *a, struct run_plan *p)
 
 static void free_plan(struct run_plan *p)
 {
+	for (u32 i = 0; i < p->nr_holes; i++) { /* no batch has taken them */
+		free(p->hole[i].point);
+		free(p->hole[i].error);
+	}
+	free(p->hole);
 	for (u32 i = 0; i < p->nr_points; i++) {
 		if (p->scenario && p->scenario[i])
 			scenario_free(p->scenario[i]);
@@ -572,6 +607,9 @@ static void print_divergences(const struct run_plan *p, const struct results *r)
 		char err[TARGET_ERROR_MAX];
 		struct divergence d;
 
+		/* Other machines part at once, and need no explanation. */
+		if (strcmp(a->point, b->point) != 0 && strstr(b->point, "machine."))
+			continue;
 		if (a->ops != b->ops || strcmp(a->ops->name, "sim") != 0 ||
 		    (a->variant != b->variant && strcmp(a->point, b->point) != 0) ||
 		    r->column[0].record[0].status || r->column[i].record[0].status)
@@ -616,6 +654,8 @@ static u32 options_of(const struct run_args *a, const char **word, char *numbers
 		word[n++] = "--vary";
 		word[n++] = a->vary_text[i];
 	}
+	if (a->vary.zip)
+		word[n++] = "--zip";
 	snprintf(numbers, 32, "%u", nr_seeds);
 	snprintf(numbers + 32, 32, "%lu", a->seed);
 	word[n++] = "--repeat";
@@ -648,10 +688,20 @@ static int execute(const struct run_args *a, struct run_plan *p)
 	b.nr_seeds = (u32)a->repeat;
 	if (!b.nr_seeds)
 		b.nr_seeds = p->nr_cells > 1 && simulated(a) ? 8 : 1;
+	b.vary = &a->vary;
+	b.nr_holes = p->nr_holes;
+	b.hole = p->hole;
 	b.word = word;
 	b.nr_words = options_of(a, word, numbers, b.nr_seeds);
 	b.again = p->again = again_options(a->set, a->nr_sets, a->machine, a->kernel, a->check);
+	if (a->state && !(b.state = state_open(a->state)))
+		return CLI_FAILED;
 	status = batch_run(&b, &r);
+	p->hole = NULL; /* they are the results' now */
+	if (p->nr_holes)
+		status = max_t(int, status, CLI_FAILED);
+	p->nr_holes = 0;
+	state_close(b.state);
 	if (status != CLI_USAGE && status != CLI_NO_HOST && any_ran(&r)) {
 		/* Results that go to standard output go there alone. */
 		bool piped = (a->json && strcmp(a->json, "-") == 0) ||

@@ -24,14 +24,17 @@ static int split_sets(struct script *sc, char *err)
 	for (u32 i = 0; i < opt->nr_set; i++) {
 		const char *text = opt->set[i];
 		const char *eq = strchr(text, '=');
+		const char *option = i + opt->nr_varied < opt->nr_set ? "--set" : "--vary";
 
 		if (!eq || eq == text || !eq[1] || eq - text >= TARGET_NAME_MAX ||
 		    strlen(eq + 1) >= TARGET_NAME_MAX) {
-			snprintf(err, TARGET_ERROR_MAX, "--set %.80s: expected name=value", text);
+			snprintf(err, TARGET_ERROR_MAX, "%s %.80s: expected name=value", option,
+			         text);
 			return -EINVAL;
 		}
 		sc->set[i].name = keep_strndup(keep, text, (size_t)(eq - text));
 		sc->set[i].value = keep_strdup(keep, eq + 1);
+		sc->set[i].option = option;
 	}
 	sc->nr_sets = opt->nr_set;
 	return 0;

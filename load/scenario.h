@@ -63,6 +63,7 @@ struct scenario_options {
 	u32 nr_set;
 	const char *const
 		*set;     /* --set: "name=value" of parameters, machine.*, disk.*, cost.*, knobs */
+	u32 nr_varied;    /* the last of them, which came from --vary */
 	u64 steps_file;   /* 0: SANDBOX_STEPS_FILE */
 	u64 steps_task;   /* 0: SANDBOX_STEPS_TASK */
 	u64 memory_bytes; /* of one Lua state; 0: SANDBOX_MEMORY */

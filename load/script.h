@@ -15,6 +15,7 @@
 struct script_set {
 	char *name;
 	char *value;
+	const char *option; /* "--set" or "--vary": for messages and origins */
 	bool used;
 };
 

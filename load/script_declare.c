@@ -424,13 +424,14 @@ static void finish_sets(lua_State *L)
 			unknown_set(s, set->name, err);
 			/* fallthrough */
 		default:
-			sandbox_error_line(L, -1, "--set %s=%s: %s", set->name, set->value, err);
+			sandbox_error_line(L, -1, "%s %s=%s: %s", set->option, set->name,
+			                   set->value, err);
 		}
 		if (strcmp(set->name, "host.limit") == 0)
 			s->limit_kind = set->value;
 		else
 			make_setting(keep_push(&s->keep, s->override, s->nr_overrides), set->name,
-			             set->value, "--set");
+			             set->value, set->option);
 	}
 }
 

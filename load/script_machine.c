@@ -51,7 +51,8 @@ static int load_profile(struct script *sc, const char *name, bool is_path, char 
 			char why[TARGET_ERROR_MAX - 100];
 
 			snprintf(why, sizeof(why), "%s", err);
-			snprintf(err, TARGET_ERROR_MAX, "--set %.60s: %s", sc->set[i].name, why);
+			snprintf(err, TARGET_ERROR_MAX, "%s %.60s: %s", sc->set[i].option,
+			         sc->set[i].name, why);
 			return result;
 		}
 		sc->set[i].used = true;
@@ -71,13 +72,13 @@ static int override_shape(struct script *sc, u64 *given, char *err)
 
 		if (!set)
 			continue;
-		result = field_parse_text("--set", f->name, set->value, f, NULL, &s->keep,
+		result = field_parse_text(set->option, f->name, set->value, f, NULL, &s->keep,
 		                          &s->shape, err);
 		if (result)
 			return result;
 		*given |= BIT(i);
 		s->machine_declared = true;
-		s->shape_origin[i] = keep_strdup(&s->keep, "--set");
+		s->shape_origin[i] = keep_strdup(&s->keep, set->option);
 	}
 	return 0;
 }
@@ -265,9 +266,11 @@ static void read_param_value(struct scenario *s, struct scenario_param *p,
 }
 
 /* --set of this parameter: the text must be of the kind that the file's value has. */
-static void override_param(struct scenario *s, struct scenario_param *p, const char *text,
-                           const struct quantity_base *base, lua_State *L)
+static void override_param(struct scenario *s, struct scenario_param *p,
+                           const struct script_set *set, const struct quantity_base *base,
+                           lua_State *L)
 {
+	const char *text = set->value;
 	char err[TARGET_ERROR_MAX];
 	u64 value = 0;
 	u32 bp;
@@ -310,10 +313,10 @@ static void override_param(struct scenario *s, struct scenario_param *p, const c
 		break;
 	}
 	if (result)
-		sandbox_error_line(L, -1, "--set %s=%s: %s", p->name, text, err);
+		sandbox_error_line(L, -1, "%s %s=%s: %s", set->option, p->name, text, err);
 	p->text = keep_strdup(&s->keep, text);
 	p->text = param_format(s, p);
-	p->origin = keep_strdup(&s->keep, "--set");
+	p->origin = keep_strdup(&s->keep, set->option);
 }
 
 /* param.NAME = the value. The param table is on top of the stack. */
@@ -370,7 +373,7 @@ static int word_param(lua_State *L)
 		if (!set)
 			set = script_find_set(sc, "param.", p.name);
 		if (set)
-			override_param(s, &p, set->value, &t.base, L);
+			override_param(s, &p, set, &t.base, L);
 		*keep_push(&s->keep, s->param, s->nr_params) = p;
 		lua_pushvalue(L, 1);
 		store_param(L, &p);

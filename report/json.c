@@ -349,6 +349,39 @@ static json_t *column_of(const struct results *r, const struct result_column *c)
 	return j;
 }
 
+/* What --vary varied: null if nothing was. */
+static json_t *sweep_of(const struct results *r)
+{
+	json_t *j = made(json_object());
+	json_t *axes = made(json_array());
+	json_t *holes = made(json_array());
+
+	for (u32 i = 0; i < r->nr_axes; i++) {
+		json_t *axis = made(json_object());
+		json_t *values = made(json_array());
+
+		for (u32 k = 0; k < r->axis[i].nr_values; k++)
+			append(values, text(r->axis[i].value[k]));
+		set(axis, "name", text(r->axis[i].name));
+		set(axis, "values", values);
+		append(axes, axis);
+	}
+	for (u32 i = 0; i < r->nr_holes; i++) {
+		json_t *hole = made(json_object());
+
+		set(hole, "point", text(r->hole[i].point));
+		set(hole, "error", text(r->hole[i].error));
+		append(holes, hole);
+	}
+	set(j, "zip", json_boolean(r->zip));
+	set(j, "axes", axes);
+	set(j, "impossible", holes);
+	if (r->nr_axes)
+		return j;
+	json_decref(j);
+	return json_null();
+}
+
 json_t *json_columns(const struct results *r)
 {
 	json_t *j = made(json_array());
@@ -429,6 +462,7 @@ void save_json(FILE *f, const void *results)
 	set(j, "scenario_hash", r->scenario_hash ? text(r->scenario_hash) : json_null());
 	set(j, "title", text(r->title));
 	set(j, "options", words);
+	set(j, "sweep", sweep_of(r));
 	set(j, "seeds", json_seeds(r));
 	set(j, "columns", json_columns(r));
 	json_print(f, j);

@@ -334,6 +334,49 @@ static void load_column(struct reader *in, const json_t *j, const struct results
 	free(kernel);
 }
 
+static void load_axis(struct reader *in, const json_t *j, struct result_axis *a)
+{
+	const json_t *values = get_array(in, j, "values");
+
+	a->name = get_text(in, j, "name");
+	a->value = report_alloc(json_array_size(values), sizeof(*a->value));
+	while (a->nr_values < json_array_size(values)) {
+		const char *v = json_string_value(json_array_get(values, a->nr_values));
+
+		if (!v)
+			wrong(in, "%s.values[%u]: expected a text", in->where, a->nr_values);
+		a->value[a->nr_values++] = report_strdup(v ? v : "");
+	}
+}
+
+static void load_sweep(struct reader *in, const json_t *j, struct results *r)
+{
+	const json_t *axes;
+	const json_t *holes;
+
+	if (json_is_null(j))
+		return;
+	axes = get_array(in, j, "axes");
+	holes = get_array(in, j, "impossible");
+	snprintf(in->where, sizeof(in->where), "sweep");
+	r->zip = json_is_true(json_object_get(j, "zip"));
+	r->axis = report_alloc(json_array_size(axes), sizeof(*r->axis));
+	r->hole = report_alloc(json_array_size(holes), sizeof(*r->hole));
+	while (r->nr_axes < json_array_size(axes)) {
+		u32 n = r->nr_axes++;
+
+		load_axis(in, json_array_get(axes, n), &r->axis[n]);
+	}
+	while (r->nr_holes < json_array_size(holes)) {
+		const json_t *hole = json_array_get(holes, r->nr_holes);
+		struct result_hole *h = &r->hole[r->nr_holes++];
+
+		h->point = get_text(in, hole, "point");
+		h->error = get_text(in, hole, "error");
+	}
+	in->where[0] = '\0';
+}
+
 static void load_lists(struct reader *in, const json_t *root, struct results *r)
 {
 	const json_t *seeds = get_array(in, root, "seeds");
@@ -434,6 +477,7 @@ int results_load(const char *path, struct results *r, char *err)
 		r->title = get_text(&in, root, "title");
 		r->commit = get_text(&in, root, "commit");
 		r->sources = get_text(&in, root, "sources");
+		load_sweep(&in, json_object_get(root, "sweep"), r);
 		load_lists(&in, root, r);
 	}
 	json_decref(root);

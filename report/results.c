@@ -7,8 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+void result_axis_free(struct result_axis *a)
+{
+	for (u32 i = 0; i < a->nr_values; i++)
+		free(a->value[i]);
+	free(a->value);
+	free(a->name);
+	*a = (struct result_axis){0};
+}
+
 void results_free(struct results *r)
 {
+	for (u32 i = 0; i < r->nr_axes; i++)
+		result_axis_free(&r->axis[i]);
+	for (u32 i = 0; i < r->nr_holes; i++) {
+		free(r->hole[i].point);
+		free(r->hole[i].error);
+	}
+	free(r->axis);
+	free(r->hole);
 	for (u32 i = 0; i < r->nr_columns; i++) {
 		struct result_column *c = &r->column[i];
 

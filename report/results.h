@@ -18,6 +18,19 @@ struct result_column {
 	char *profile_hash;        /* of the machine profile's file; NULL: not known */
 };
 
+/* What --vary varied, and its values in order. */
+struct result_axis {
+	char *name; /* "machine.ram" */
+	u32 nr_values;
+	char **value;
+};
+
+/* A point at which nothing could be run. */
+struct result_hole {
+	char *point;
+	char *error;
+};
+
 struct results {
 	char *scenario;      /* path */
 	char *title;         /* one line on what it is; "" */
@@ -30,7 +43,14 @@ struct results {
 	u64 *seed;
 	u32 nr_columns;
 	struct result_column *column;
+	bool zip; /* the axes went in step; else their product was run */
+	u32 nr_axes;
+	struct result_axis *axis;
+	u32 nr_holes;
+	struct result_hole *hole;
 };
+
+void result_axis_free(struct result_axis *a);
 
 void results_free(struct results *r);
 

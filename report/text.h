@@ -52,7 +52,10 @@ void text_notes(FILE *f, const struct text_group *g);
 /* What a reader must know about the statistics of @nr_pairs repetitions. One or two lines. */
 void text_statistics_note(FILE *f, u32 nr_pairs, bool simulated);
 
-/* Times against what is varied: one row per point, one pair of columns per variant. */
+/*
+ * What is varied down the side, variants across, a table for each time and for what reclaim did.
+ * Ratios are to the first variant at the same point, or of one variant to its first point.
+ */
 void text_sweep(FILE *f, const struct results *r, const char *target);
 
 /* The same variant on two targets: both values and the error of the first. */

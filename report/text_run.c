@@ -256,13 +256,47 @@ static u32 count_points(const struct results *r)
 }
 
 #define POINTS_IN_FULL 2
+#define POINTS_ABREAST 4
+
+static void print_holes(FILE *f, const struct results *r)
+{
+	if (r->nr_holes)
+		fputc('\n', f);
+	for (u32 i = 0; i < r->nr_holes; i++)
+		fprintf(f, "  impossible: %s: %s\n", r->hole[i].point, r->hole[i].error);
+}
+
+/* One variant at many points: the tables of the sweep say it all. */
+static void print_long_sweep(FILE *f, const struct results *r)
+{
+	for (u32 i = 0; i < r->nr_columns; i++) {
+		const struct result_column *c = &r->column[i];
+		struct text_group g;
+
+		if (results_find(r, NULL, NULL, c->target) != c)
+			continue;
+		fputc('\n', f);
+		print_heading(f, r, c);
+		text_sweep(f, r, c->target);
+		fputc('\n', f);
+		text_statistics_note(f, r->nr_seeds, strcmp(c->target, "host") != 0);
+		fill_group(r, i, true, &g);
+		print_notes(f, &g);
+	}
+	print_holes(f, r);
+}
 
 void text_run(FILE *f, const struct results *r)
 {
-	bool all_points = points_are_compared(r) && r->nr_columns <= TEXT_GROUP_MAX;
+	bool all_points = points_are_compared(r);
 	bool brief = !all_points && count_points(r) > POINTS_IN_FULL;
 
 	fprintf(f, "%s%s%s\n", r->scenario, *r->title ? ": " : "", r->title);
+	if (all_points && count_points(r) > POINTS_ABREAST) {
+		print_long_sweep(f, r);
+		print_targets_beside(f, r);
+		return;
+	}
 	for (u32 i = 0; i < r->nr_columns; i++) {
 		const struct result_column *c = &r->column[i];
 		struct text_group g;
@@ -289,5 +323,6 @@ void text_run(FILE *f, const struct results *r)
 			text_statistics_note(f, r->nr_seeds, strcmp(c->target, "host") != 0);
 		}
 	}
+	print_holes(f, r);
 	print_targets_beside(f, r);
 }

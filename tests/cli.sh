@@ -211,6 +211,31 @@ done
 echo c | "$quire" run smoke --step >"$dir/out" 2>&1 || fail "--step c"
 grep -q 'the run has ended at' "$dir/out" || fail "--step c does not reach the end"
 
+# Sweeps: several axes, what is impossible, what goes on.
+expect 2 "--vary expects NAME=VALUE" run smoke --vary size=1M..2M
+expect 2 "--zip: loops has 2 values and size has 3" run smoke --vary loops=1,2 --vary size=1M..3M:3 --zip
+expect 2 "--vary loops=x" run smoke --vary loops=x,y
+expect 1 "impossible: loops=x" run smoke --vary loops=1,x,2 --repeat 1
+expect 1 "elapsed" run smoke --vary loops=1,x,2 --repeat 1
+expect 1 "impossible: machine.ram=1M" run smoke --vary machine.ram=1M,64M,128M --repeat 1
+expect 0 "against loops; ratios to the first row" run smoke --vary loops=1..5:5 --repeat 2
+expect 0 "against loops in step with size" run smoke --vary loops=1..5:5 --vary size=1M..5M:5 --zip --repeat 2
+"$quire" run smoke --vary loops=1..6:6 --repeat 2 --json "$dir/sweep1.json" >"$dir/sweep1" 2>&1 || fail "sweep"
+"$quire" run smoke --vary loops=1,2,3 --repeat 2 --state "$dir/state" >/dev/null 2>&1 || fail "--state"
+size=$(stat -c %s "$dir/state")
+truncate -s $((size - 100)) "$dir/state" # as if it had been interrupted while writing
+"$quire" run smoke --vary loops=1..6:6 --repeat 2 --state "$dir/state" --json "$dir/sweep2.json" \
+	>"$dir/sweep2" 2>&1 || fail "--state goes on"
+cmp "$dir/sweep1" "$dir/sweep2" || fail "a resumed sweep prints something else"
+cmp "$dir/sweep1.json" "$dir/sweep2.json" || fail "a resumed sweep writes something else"
+size=$(stat -c %s "$dir/state")
+"$quire" run smoke --vary loops=1..6:6 --repeat 2 --state "$dir/state" >/dev/null 2>&1
+[ "$(stat -c %s "$dir/state")" = "$size" ] || fail "a finished sweep runs again"
+expect 1 "is no state file" run smoke --vary loops=1,2 --state "$dir/sweep1.json"
+expect 1 "No such file" run smoke --vary loops=1,2 --state /nonexistent/x
+"$quire" run --from "$dir/sweep1.json" --json "$dir/sweep3.json" >/dev/null 2>&1
+cmp "$dir/sweep1.json" "$dir/sweep3.json" || fail "--from of a sweep gives other bytes"
+
 # Where variants part.
 cat >"$dir/part.lua" <<'END'
 scenario "part"
