@@ -2,9 +2,10 @@
  * The allocator's slow path: no zone is above its low mark. Wake kswapd, go down to the min mark,
  * reclaim, retry, and in the end let the OOM killer find memory.
  *
- * Linux mm/page_alloc.c, __alloc_pages_slowpath() (linux-mm.md 4.4 to 4.6), in two forms (knob
- * alloc.slowpath): slowpath_3_19() of 3.19 to 4.4 and slowpath_6_18() of today. What they share,
- * a round of direct reclaim and the OOM path, comes first.
+ * Linux mm/page_alloc.c, __alloc_pages_slowpath() (linux-mm.md 4.4 to 4.6), in four forms (knob
+ * alloc.slowpath): slowpath_2_6_36() and slowpath_3_0(), to 3.18; slowpath_3_19() of 3.19 to 4.4;
+ * and slowpath_6_18() of today. What they share, a round of direct reclaim and the OOM path, comes
+ * first.
  *
  * Left out: compaction, which is not built. A request of order > 0 goes straight to reclaim, as in a
  * kernel without CONFIG_COMPACTION. There are no real-time tasks, and nobody dumps core.
@@ -163,7 +164,7 @@ static struct page *alloc_may_oom(struct machine *m, struct alloc_state *s)
 	return page;
 }
 
-/* ---- 3.19 to 4.4 ----------------------------------------------------------------------------------------------- */
+/* ---- 2.6.36 to 3.18 ----------------------------------------------------------------------------------------------- */
 
 /* "Too small to fail": up to order 3 the request loops until it has its page or nobody is left. */
 static bool should_alloc_retry(const struct alloc_state *s, unsigned long pages_reclaimed)
@@ -195,6 +196,78 @@ static bool may_reclaim_3_19(const struct machine *m, const struct alloc_state *
 		return false;
 	return !(flags & TIF_MEMDIE) || s->gfp & __GFP_NOFAIL;
 }
+
+/*
+ * Without progress the OOM killer comes before the question whether to retry; a request that may not
+ * call file systems is not worth a kill and just loops.
+ */
+static bool oom_to_3_18(struct machine *m, struct alloc_state *s, struct page **page)
+{
+	if (s->progress || !(s->gfp & __GFP_FS) || s->gfp & __GFP_NORETRY)
+		return false;
+	*page = alloc_may_oom(m, s);
+	return true;
+}
+
+/*
+ * One request, to 3.18. kswapd is woken at the beginning and after a kill. Between two rounds of
+ * reclaim 2.6.36 does not look at the free lists again, other than reclaim's own try, and waits for
+ * disks whether they are congested or not.
+ */
+static struct page *slowpath_to_3_18(struct machine *m, gfp_t gfp, unsigned int order, bool old)
+{
+	struct alloc_state s = {
+		.gfp = gfp,
+		.order = order,
+		.can_reclaim = gfp & __GFP_DIRECT_RECLAIM,
+	};
+	const gfp_t opportunistic = __GFP_THISNODE | __GFP_NORETRY | __GFP_NOWARN;
+	unsigned long pages_reclaimed = 0;
+	struct page *page = NULL;
+	bool restart = true;
+
+	if ((gfp & opportunistic) == opportunistic)
+		return NULL;
+	for (;;) {
+		if (restart && gfp & __GFP_KSWAPD_RECLAIM)
+			wake_all_kswapds(m, gfp, order);
+		s.alloc_flags = slow_alloc_flags(gfp, s.can_reclaim) | reserve_flags(m, gfp);
+		if (restart || !old)
+			page = try_freelists(m, &s, s.alloc_flags & ~ALLOC_NO_WATERMARKS);
+		if (!page && s.alloc_flags & ALLOC_NO_WATERMARKS)
+			page = alloc_high_priority(m, &s);
+		if (page || !may_reclaim_3_19(m, &s))
+			return page;
+		page = direct_reclaim(m, &s, s.alloc_flags & ~ALLOC_NO_WATERMARKS);
+		if (page)
+			return page;
+		restart = oom_to_3_18(m, &s, &page);
+		if (restart) {
+			if (page || !s.progress)
+				return page;
+			continue;
+		}
+		pages_reclaimed += s.progress;
+		if (!should_alloc_retry(&s, pages_reclaimed))
+			return NULL;
+		if (old)
+			congestion_wait(m, true, m->world->hw->hz / 50);
+		else
+			wait_iff_congested(m, preferred_zone(m, gfp), true, m->world->hw->hz / 50);
+	}
+}
+
+struct page *slowpath_2_6_36(struct machine *m, gfp_t gfp, unsigned int order)
+{
+	return slowpath_to_3_18(m, gfp, order, true);
+}
+
+struct page *slowpath_3_0(struct machine *m, gfp_t gfp, unsigned int order)
+{
+	return slowpath_to_3_18(m, gfp, order, false);
+}
+
+/* ---- 3.19 to 4.4 ----------------------------------------------------------------------------------------------- */
 
 struct page *slowpath_3_19(struct machine *m, gfp_t gfp, unsigned int order)
 {
@@ -346,4 +419,16 @@ struct page *slowpath_6_18(struct machine *m, gfp_t gfp, unsigned int order)
 		world_cond_resched();
 	}
 	return page;
+}
+
+slowpath_fn *choose_slowpath(const struct machine *m)
+{
+	static slowpath_fn *const form[] = {
+		[SLOWPATH_2_6_36] = slowpath_2_6_36,
+		[SLOWPATH_3_0] = slowpath_3_0,
+		[SLOWPATH_3_19] = slowpath_3_19,
+		[SLOWPATH_6_18] = slowpath_6_18,
+	};
+
+	return form[m->knob.slowpath];
 }

@@ -14,6 +14,7 @@
 #include "core/mm_types.h"
 #include "core/mmzone.h"
 #include "core/vmstat.h"
+#include "core/workqueue.h"
 #include "lib/arena.h"
 
 /* ---- allocation flags (linux-mm.md 4.2) ------------------------------------------------------- */
@@ -87,7 +88,8 @@ struct cpu_pagevecs {
 struct cpu_data {
 	u64 event[NR_VM_EVENTS]; /* (o) */
 	struct cpu_pagevecs pvec;
-	struct world_timer stat_timer; /* folds counters every vm.stat_interval */
+	struct world_timer stat_timer; /* folds counters every vm.stat_interval, */
+	struct work_struct stat_work;  /* itself or by this */
 	struct stat_cpu *stat_free;    /* (o) stat_cpus not in use, linked: see vmstat.c */
 	u64 swap_next[MAX_SWAPFILES];  /* cluster the CPU allocates from: next slot + 1; 0: none */
 };
@@ -122,6 +124,7 @@ struct machine {
 	struct stat_total vm_stat;     /* sums over zones and nodes */
 	/* Too little memory to keep migrate types apart. (c) */
 	bool page_group_by_mobility_disabled;
+	u32 zone_reclaim_mode; /* (c) effective: see node_reclaim.c */
 	bool draining;         /* (a) 6.18: somebody is in drain_all_pages() */
 	u32 nr_world_tasks;    /* (c) ids up to this are the world's own, not struct tasks */
 	u32 lru_add_mask;      /* (c) & page_lru(): which of a CPU's add batches a page joins */

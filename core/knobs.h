@@ -37,13 +37,21 @@
 #define KNOB_THP_COW(E) E(THP_COW_COPY, "copy") E(THP_COW_SPLIT, "split")
 #define KNOB_OFF_ON(E) E(KNOB_OFF, "off") E(KNOB_ON, "on")
 #define KNOB_PCP(E) E(PCP_FIXED, "fixed") E(PCP_AUTO, "auto")
-#define KNOB_SLOWPATH(E) E(SLOWPATH_3_19, "3.19") E(SLOWPATH_6_18, "6.18")
+#define KNOB_SLOWPATH(E)                                                                           \
+	E(SLOWPATH_2_6_36, "2.6.36")                                                               \
+	E(SLOWPATH_3_0, "3.0") E(SLOWPATH_3_19, "3.19") E(SLOWPATH_6_18, "6.18")
 #define KNOB_FALLBACK(E) E(FALLBACK_4_0, "4.0") E(FALLBACK_6_18, "6.18")
 #define KNOB_LRU_PER(E) E(LRU_PER_ZONE, "zone") E(LRU_PER_NODE, "node")
 #define KNOB_LRU_ANON(E) E(LRU_ANON_ACTIVE, "active") E(LRU_ANON_INACTIVE, "inactive")
 #define KNOB_LRU_ADD(E) E(LRU_ADD_ONE, "one") E(LRU_ADD_PER_LIST, "per_list")
-#define KNOB_KSWAPD(E) E(KSWAPD_3_12, "3.12") E(KSWAPD_6_18, "6.18")
-#define KNOB_BALANCE(E) E(BALANCE_RECENT, "recent") E(BALANCE_COST, "cost")
+#define KNOB_KSWAPD(E) E(KSWAPD_2_6_36, "2.6.36") E(KSWAPD_3_12, "3.12") E(KSWAPD_6_18, "6.18")
+#define KNOB_BALANCE(E)                                                                            \
+	E(BALANCE_BATCHED, "batched") E(BALANCE_RECENT, "recent") E(BALANCE_COST, "cost")
+#define KNOB_DIRECT_NAP(E)                                                                         \
+	E(DIRECT_NAP_ALWAYS, "always")                                                             \
+	E(DIRECT_NAP_CONGESTED, "congested") E(DIRECT_NAP_NEVER, "never")
+#define KNOB_PCP_DRAIN(E) E(PCP_DRAIN_ALL, "all") E(PCP_DRAIN_COUNTED, "counted")
+#define KNOB_STAT_WORKER(E) E(STAT_WORKER_ALL, "all") E(STAT_WORKER_BUSY, "busy")
 #define KNOB_REFERENCED(E) E(REFERENCED_ACTIVATE, "activate") E(REFERENCED_SECOND, "second_chance")
 #define KNOB_WRITEBACK_MET(E) E(WRITEBACK_KEEP, "keep") E(WRITEBACK_ACTIVATE, "activate")
 #define KNOB_THROTTLE(E) E(THROTTLE_CONGESTION, "congestion") E(THROTTLE_REASON, "reason")
@@ -81,6 +89,11 @@
 	NUM(pcp_high_fraction, "vm.percpu_pagelist_high_fraction", "1/n", 0, 1 << 20, 0, 0,        \
 	    "sysctl",                                                                              \
 	    "a per-CPU list holds up to a zone's pages / n (auto: / CPUs too); 0: computed")       \
+	NUM(zone_reclaim_mode, "vm.zone_reclaim_mode", "bits", 0, 7, 0, 0, "sysctl",               \
+	    "1: reclaim a node before using others; +2: by writing, +4: by unmapping")             \
+	NUM(reclaim_distance, "numa.reclaim_distance", "SLIT", 0, 255, 0, 0,                       \
+	    "RECLAIM_DISTANCE; 4f9b16a64753 (3.16) none",                                          \
+	    "zone_reclaim_mode is 1 if a node is farther than this from another; 0: never")        \
 	NUM(stat_interval, "vm.stat_interval", "s", 1, 3600, 1, 1, "sysctl",                       \
 	    "how often counters are folded")                                                       \
 	NUM(lru_batch, "lru.batch", "pages", 1, 31, 14, 31,                                        \
@@ -124,6 +137,12 @@
 	     "81c0a2bb515f (3.12) to 4.7", "zones of a node take turns by nr_alloc_batch")         \
 	ENUM(pcp, "pcp.high", KNOB_PCP, PCP_FIXED, PCP_AUTO, "6.7",                                \
 	     "per-CPU lists: 6 * batch pages of order 0, or tuned between bounds, orders 0 to 3")  \
+	ENUM(pcp_drain, "pcp.drain", KNOB_PCP_DRAIN, PCP_DRAIN_COUNTED, PCP_DRAIN_COUNTED,         \
+	     "74046494ea68 (3.4)",                                                                 \
+	     "drain_all_pages(): IPIs to all CPUs, or to those whose lists hold pages")            \
+	ENUM(stat_worker, "vmstat.worker", KNOB_STAT_WORKER, STAT_WORKER_BUSY, STAT_WORKER_BUSY,   \
+	     "7cc36bbddde5 (3.18)",                                                                \
+	     "who folds counters: a worker of every CPU that is used, or where there is need")     \
 	ENUM(slowpath, "alloc.slowpath", KNOB_SLOWPATH, SLOWPATH_3_19, SLOWPATH_6_18,              \
 	     "kernel version", "which form of __alloc_pages_slowpath()")                           \
 	ENUM(fallback, "alloc.fallback", KNOB_FALLBACK, FALLBACK_4_0, FALLBACK_6_18,               \
@@ -140,7 +159,17 @@
 	ENUM(kswapd, "reclaim.kswapd", KNOB_KSWAPD, KSWAPD_3_12, KSWAPD_6_18, "kernel version",    \
 	     "which form of balance_pgdat()")                                                      \
 	ENUM(scan_balance, "reclaim.scan_balance", KNOB_BALANCE, BALANCE_RECENT, BALANCE_COST,     \
-	     "314b57fb0460 (5.8)", "anon against file: by recent rotations, or by cost")           \
+	     "e9868505987a (3.8), 314b57fb0460 (5.8)",                                             \
+	     "anon against file: by recent rotations (batched: in whole batches, and without "     \
+	     "preference for plenty of file pages), or by cost")                                   \
+	ENUM(proportion, "reclaim.proportion", KNOB_OFF_ON, KNOB_ON, KNOB_ON,                      \
+	     "e82e0561dae9 (3.11)",                                                                \
+	     "when enough is reclaimed, lists are scanned on until their proportion is kept")      \
+	ENUM(direct_nap, "reclaim.direct_nap", KNOB_DIRECT_NAP, DIRECT_NAP_NEVER,                  \
+	     DIRECT_NAP_NEVER, "0e093d99763e (2.6.37) congested, to 3.10",                         \
+	     "from priority 9 on, direct reclaim waits a tenth of a second after each pass")       \
+	ENUM(throttle_direct, "reclaim.throttle_direct", KNOB_OFF_ON, KNOB_ON, KNOB_ON,            \
+	     "5515061d22f0 (3.6)", "below half of min, direct reclaimers wait for kswapd")         \
 	ENUM(referenced, "reclaim.referenced_anon", KNOB_REFERENCED, REFERENCED_ACTIVATE,          \
 	     REFERENCED_SECOND, "b518154e59aa (5.9)",                                              \
 	     "a referenced inactive anonymous page: activated, or one more round")                 \
@@ -218,6 +247,9 @@ KNOB_DECLARE(swap_slots_policy, KNOB_SWAP_SLOTS);
 KNOB_DECLARE(zram_streams_policy, KNOB_ZRAM_STREAMS);
 KNOB_DECLARE(free_estimate_policy, KNOB_FREE_ESTIMATE);
 KNOB_DECLARE(watermark_pages_policy, KNOB_WMARK_PAGES);
+KNOB_DECLARE(direct_nap_policy, KNOB_DIRECT_NAP);
+KNOB_DECLARE(pcp_drain_policy, KNOB_PCP_DRAIN);
+KNOB_DECLARE(stat_worker_policy, KNOB_STAT_WORKER);
 KNOB_DECLARE(oom_policy, KNOB_OOM);
 #undef KNOB_DECLARE
 #undef E

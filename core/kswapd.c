@@ -3,7 +3,11 @@
  *
  * It sleeps until an allocator falls below a low mark, and then shrinks lists at rising priority
  * until the high marks are reached. Before it goes to sleep for good it naps for a tenth of a
- * second, to see whether the balance lasts. Two forms, by the knob reclaim.kswapd:
+ * second, to see whether the balance lasts. Three forms, by the knob reclaim.kswapd:
+ *
+ * 2.6.36. Zone by zone as below, but all zones must reach their high marks, lower ones are scanned
+ * until they have eight times that, and a run does not end before: it begins again, and waits for
+ * disks when it gets nowhere, whether they are congested or not.
  *
  * 3.12 to 4.7. Zone by zone, from the lowest up to the highest that is out of balance, each towards
  * its own high mark; priority rises unless some zone was scanned enough to reach it at full
@@ -116,6 +120,128 @@ static bool kswapd_shrink_zones(struct machine *m, struct pglist_data *pgdat, in
 	}
 	return enough;
 }
+
+/* ---- 2.6.36 --------------------------------------------------------------------------------------- */
+
+/* Linux keeps a flag, all_unreclaimable, that kswapd sets where zone_reclaimable() fails. */
+static bool above(struct zone *z, const struct scan_control *sc, unsigned long mark, int classzone)
+{
+	return zone_watermark_ok_safe(z, sc->order, mark, classzone, 0);
+}
+
+static int find_end_zone_2_6_36(struct machine *m, struct pglist_data *pgdat,
+                                struct scan_control *sc)
+{
+	for (int i = MAX_NR_ZONES - 1; i >= 0; i--) {
+		struct zone *z = &pgdat->zone[i];
+
+		if (skip_zone(z, sc))
+			continue;
+		age_active_anon(m, z->lruvec, sc);
+		if (!above(z, sc, wmark(z, WMARK_HIGH), 0))
+			return i;
+	}
+	return -1;
+}
+
+/* What a pass over the zones found. */
+struct pass {
+	unsigned long nr_scanned;
+	bool all_ok;
+	bool under_min;
+};
+
+/* All zones get equal pressure, but for those that have far too much already. */
+static void shrink_zones_2_6_36(struct machine *m, struct pglist_data *pgdat, int end_zone,
+                                struct scan_control *sc, struct pass *p)
+{
+	for (int i = 0; i <= end_zone; i++) {
+		struct zone *z = &pgdat->zone[i];
+
+		if (skip_zone(z, sc))
+			continue;
+		sc->nr_scanned = 0;
+		if (!above(z, sc, 8 * wmark(z, WMARK_HIGH), end_zone))
+			shrink_zone(m, z, sc);
+		p->nr_scanned += sc->nr_scanned;
+		if (!zone_reclaimable(z))
+			continue;
+		if (!above(z, sc, wmark(z, WMARK_HIGH), end_zone)) {
+			p->all_ok = false;
+			p->under_min |= !above(z, sc, wmark(z, WMARK_MIN), end_zone);
+		}
+	}
+}
+
+/* Priorities 12 to 0, until something has been reclaimed. True: all zones are balanced, or hopeless. */
+static bool kswapd_round_2_6_36(struct machine *m, struct pglist_data *pgdat,
+                                struct scan_control *sc)
+{
+	struct pass p = {.all_ok = true};
+
+	sc->nr_reclaimed = 0;
+	count_vm_event(m, PAGEOUTRUN);
+	for (sc->priority = DEF_PRIORITY; sc->priority >= 0; sc->priority--) {
+		int end_zone = find_end_zone_2_6_36(m, pgdat, sc);
+
+		p.all_ok = true;
+		p.under_min = false;
+		if (end_zone < 0)
+			return true;
+		sc->reclaim_idx = end_zone;
+		shrink_zones_2_6_36(m, pgdat, end_zone, sc, &p);
+		if (p.all_ok)
+			return true;
+		/* In trouble: let the disks catch up, unless atomic requests are about to fail. */
+		if (p.nr_scanned && sc->priority < DEF_PRIORITY - 2) {
+			if (p.under_min)
+				count_vm_event(m, KSWAPD_SKIP_CONGESTION_WAIT);
+			else
+				congestion_wait(m, true, m->world->hw->hz / 10);
+		}
+		if (sc->nr_reclaimed >= SWAP_CLUSTER_MAX)
+			break;
+	}
+	return false;
+}
+
+static void balance_pgdat_2_6_36(struct machine *m, struct pglist_data *pgdat, int *order,
+                                 int *zoneidx)
+{
+	struct scan_control sc = {
+		.gfp = GFP_KERNEL,
+		.order = (unsigned int)*order,
+		.nr_to_reclaim = ~0UL, /* every zone gets all of its share */
+		.kswapd = true,
+		.may_writepage = true,
+		.may_unmap = true,
+		.may_swap = true,
+	};
+
+	(void)zoneidx;
+	while (!kswapd_round_2_6_36(m, pgdat, &sc)) {
+		world_cond_resched();
+		/* Fragmentation may make it impossible: what is left to do is order 0. */
+		if (sc.nr_reclaimed < SWAP_CLUSTER_MAX)
+			sc.order = 0;
+	}
+	*order = (int)sc.order;
+}
+
+/* Why kswapd must not sleep: Linux's sleeping_prematurely(). */
+static bool pgdat_balanced_2_6_36(struct pglist_data *pgdat, unsigned int order)
+{
+	for (int i = 0; i < MAX_NR_ZONES; i++) {
+		struct zone *z = &pgdat->zone[i];
+
+		if (populated_zone(z) && zone_reclaimable(z) &&
+		    !zone_watermark_ok_safe(z, order, wmark(z, WMARK_HIGH), 0, 0))
+			return false;
+	}
+	return true;
+}
+
+/* ---- 3.12: one run, continued ------------------------------------------------------------------------ */
 
 static void wake_throttled(struct machine *m, struct pglist_data *pgdat)
 {
@@ -334,6 +460,8 @@ restart:
 static bool pgdat_balanced(struct machine *m, struct pglist_data *pgdat, unsigned int order,
                            int zoneidx)
 {
+	if (m->balance_pgdat == balance_pgdat_2_6_36)
+		return pgdat_balanced_2_6_36(pgdat, order);
 	if (m->balance_pgdat == balance_pgdat_3_12)
 		return pgdat_balanced_3_12(m, pgdat, order, zoneidx);
 	return pgdat_balanced_6_18(m, pgdat, order, zoneidx);
@@ -369,7 +497,7 @@ static void kswapd_sleep(struct machine *m, struct pglist_data *pgdat)
 /* What a wake-up during the nap asked for is kept: the run that follows reads it. */
 static void keep_request(struct machine *m, struct pglist_data *pgdat, int order, int zoneidx)
 {
-	if (m->balance_pgdat == balance_pgdat_3_12)
+	if (m->balance_pgdat != balance_pgdat_6_18)
 		return;
 	if (READ_ONCE(pgdat->kswapd_highest_zoneidx) == MAX_NR_ZONES)
 		WRITE_ONCE(pgdat->kswapd_highest_zoneidx, zoneidx);
@@ -462,6 +590,29 @@ static void kswapd_loop_3_12(struct machine *m, struct pglist_data *pgdat)
 	}
 }
 
+/* A larger order that was asked for meanwhile is seen to at once, anything else after a sleep. */
+static void kswapd_loop_2_6_36(struct machine *m, struct pglist_data *pgdat)
+{
+	int zoneidx = highest_zone(pgdat);
+	int order = 0;
+
+	pgdat->kswapd_highest_zoneidx = zoneidx;
+	for (;;) {
+		int new_order = READ_ONCE(pgdat->kswapd_order);
+		int run;
+
+		WRITE_ONCE(pgdat->kswapd_order, 0);
+		if (order < new_order) {
+			order = new_order;
+		} else {
+			kswapd_try_to_sleep(m, pgdat, order, zoneidx);
+			order = READ_ONCE(pgdat->kswapd_order);
+		}
+		run = order;
+		balance(m, pgdat, &run, &zoneidx);
+	}
+}
+
 /* A request without a zone is about the zones of the last one. */
 static int requested_zone(struct pglist_data *pgdat, int last)
 {
@@ -498,7 +649,9 @@ static void kswapd(void *arg)
 	struct pglist_data *pgdat = arg;
 	struct machine *m = pgdat->machine;
 
-	if (m->balance_pgdat == balance_pgdat_3_12)
+	if (m->balance_pgdat == balance_pgdat_2_6_36)
+		kswapd_loop_2_6_36(m, pgdat);
+	else if (m->balance_pgdat == balance_pgdat_3_12)
 		kswapd_loop_3_12(m, pgdat);
 	else
 		kswapd_loop_6_18(m, pgdat);
@@ -518,6 +671,19 @@ static void wakeup_kswapd_3_12(struct machine *m, struct zone *z, int order, int
 		           min(pgdat->kswapd_highest_zoneidx, classzone_idx));
 	}
 	if (waitqueue_active(&pgdat->kswapd_wait) && !zone_balanced(z, (unsigned int)order, 0, 0))
+		wake_up(&pgdat->kswapd_wait);
+}
+
+/* Nothing is noted, let alone waked, for a zone that is above its low mark. */
+static void wakeup_kswapd_2_6_36(struct zone *z, int order)
+{
+	struct pglist_data *pgdat = z->pgdat;
+
+	if (zone_watermark_ok_safe(z, (unsigned int)order, wmark(z, WMARK_LOW), 0, 0))
+		return;
+	if (READ_ONCE(pgdat->kswapd_order) < order)
+		WRITE_ONCE(pgdat->kswapd_order, order);
+	if (waitqueue_active(&pgdat->kswapd_wait))
 		wake_up(&pgdat->kswapd_wait);
 }
 
@@ -553,7 +719,9 @@ void wakeup_kswapd(struct machine *m, struct zone *z, unsigned int order, int hi
 {
 	if (!managed_zone(z))
 		return;
-	if (m->balance_pgdat == balance_pgdat_3_12)
+	if (m->balance_pgdat == balance_pgdat_2_6_36)
+		wakeup_kswapd_2_6_36(z, (int)order);
+	else if (m->balance_pgdat == balance_pgdat_3_12)
 		wakeup_kswapd_3_12(m, z, (int)order, highest_zoneidx);
 	else
 		wakeup_kswapd_6_18(m, z, (int)order, highest_zoneidx);
@@ -563,7 +731,7 @@ void wakeup_kswapd(struct machine *m, struct zone *z, unsigned int order, int hi
 void wake_all_kswapds(struct machine *m, gfp_t gfp, unsigned int order)
 {
 	struct pglist_data *here = this_node(m);
-	bool by_node = m->balance_pgdat != balance_pgdat_3_12;
+	bool by_node = m->balance_pgdat == balance_pgdat_6_18;
 	struct pglist_data *last = NULL;
 	int highest = gfp_zone(gfp);
 
@@ -607,9 +775,12 @@ int kswapd_init(struct machine *m)
 {
 	struct pglist_data *pgdat;
 
-	m->get_scan_count =
-		m->knob.scan_balance == BALANCE_COST ? get_scan_count_cost : get_scan_count_recent;
-	m->balance_pgdat = m->knob.kswapd == KSWAPD_6_18 ? balance_pgdat_6_18 : balance_pgdat_3_12;
+	m->get_scan_count = m->knob.scan_balance == BALANCE_COST     ? get_scan_count_cost
+	                    : m->knob.scan_balance == BALANCE_RECENT ? get_scan_count_recent
+	                                                             : get_scan_count_batched;
+	m->balance_pgdat = m->knob.kswapd == KSWAPD_6_18   ? balance_pgdat_6_18
+	                   : m->knob.kswapd == KSWAPD_3_12 ? balance_pgdat_3_12
+	                                                   : balance_pgdat_2_6_36;
 	for_each_node (m, pgdat) {
 		init_waits(pgdat);
 		if (pgdat->node_spanned_pages)

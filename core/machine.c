@@ -92,7 +92,7 @@ static struct machine *machine_alloc(struct world *w)
 /* Whole procedures are chosen here or by the file that has them; knobs decide once. */
 static void choose_procedures(struct machine *m)
 {
-	m->slowpath = m->knob.slowpath == SLOWPATH_3_19 ? slowpath_3_19 : slowpath_6_18;
+	m->slowpath = choose_slowpath(m);
 }
 
 /* Where kswapd can never reach the high marks there is nothing to run a task with. */
@@ -118,6 +118,7 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 	if (ret)
 		return ret;
 	setup_per_zone_wmarks(m);
+	node_reclaim_init(m);
 	ret = check_enough_memory(m, err, n);
 	if (ret)
 		return ret;

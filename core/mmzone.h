@@ -89,13 +89,14 @@ struct lruvec {
 	struct page_list list[NR_LRU_LISTS];   /* (L) */
 	unsigned long size[NR_LRU_LISTS];      /* (a) pages; Linux's lru_size or the nr_ items */
 	struct zone_reclaim_stat reclaim_stat; /* (L) before 5.8 */
-	unsigned long anon_cost;               /* (L) 5.8 on */
-	unsigned long file_cost;               /* (L) */
-	unsigned long nonresident_age;         /* (a) evictions and activations */
-	unsigned long refaults[2];             /* (a) snapshot at the last reclaim; anon, file */
-	u32 flags;                             /* (a) enum lruvec_flags */
-	struct pglist_data *pgdat;             /* (c) */
-	struct zone *zone;                     /* (c) NULL when the lists are per node */
+	unsigned long nr_saved_scan[NR_LRU_LISTS - 1]; /* (a) to 2.6.39: less than a batch */
+	unsigned long anon_cost;                       /* (L) 5.8 on */
+	unsigned long file_cost;                       /* (L) */
+	unsigned long nonresident_age;                 /* (a) evictions and activations */
+	unsigned long refaults[2]; /* (a) snapshot at the last reclaim; anon, file */
+	u32 flags;                 /* (a) enum lruvec_flags */
+	struct pglist_data *pgdat; /* (c) */
+	struct zone *zone;         /* (c) NULL when the lists are per node */
 };
 
 enum lruvec_flags {
@@ -136,6 +137,7 @@ enum zone_flags {
 	ZONE_RECLAIM_ACTIVE = 1 << 4,
 	ZONE_BELOW_HIGH = 1 << 5,
 	ZONE_BOOSTED_WATERMARK = 1 << 6,
+	ZONE_RECLAIM_LOCKED = 1 << 7, /* somebody is in node_reclaim() */
 };
 
 /* A run of order-10 blocks never used so far, or what is left of it: not on the free lists. (Z) */

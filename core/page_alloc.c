@@ -8,7 +8,7 @@
  *
  * This is the hottest path of the simulation: one order point per page, no span, no lock of its own.
  *
- * Left out: cpusets, memory policies, per-node dirty limits, zone_reclaim_mode, the zonelist cache
+ * Left out: cpusets, memory policies, per-node dirty limits, the zonelist cache
  * of NUMA machines before 4.5, bulk allocation, high-atomic pageblocks.
  */
 #include "core/page_alloc.h"
@@ -234,8 +234,7 @@ again:
 			continue;
 		if (!preferred) {
 			preferred = z;
-			/* Until 4.6 reserves were kept by the zone preferred, not the highest. */
-			if (m->slowpath == slowpath_3_19)
+			if (reserves_by_preferred(m))
 				highest = z->type;
 		}
 		if (unlikely(z->pgdat != preferred->pgdat)) {
@@ -249,7 +248,9 @@ again:
 			skipped = true;
 			continue;
 		}
-		if (!zone_allows(m, z, order, highest, alloc_flags))
+		if (!zone_allows(m, z, order, highest, alloc_flags) &&
+		    (likely(!m->zone_reclaim_mode) || !node_reclaim(m, z, gfp, order) ||
+		     !zone_allows(m, z, order, highest, alloc_flags)))
 			continue;
 		page = rmqueue(m, preferred, z, gfp, order, alloc_flags);
 		if (likely(page))

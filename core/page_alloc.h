@@ -108,6 +108,11 @@ static inline void zone_free_taken(struct zone *z, long nr)
 		note_min_breach(z);
 }
 
+/* ---- node_reclaim.c --------------------------------------------------------------------------- */
+
+void node_reclaim_init(struct machine *m);
+bool node_reclaim(struct machine *m, struct zone *z, gfp_t gfp, unsigned int order);
+
 /* ---- watermark.c ----------------------------------------------------------------------------- */
 
 /* The test itself, on a number of free pages the caller has read. */
@@ -226,6 +231,18 @@ void pcp_audit(struct zone *z);
 /* The page and what is known of it, for a report. */
 void dump_page(const struct machine *m, const struct page *page, const char *why);
 
+/* The form that alloc.slowpath names. */
+typedef struct page *slowpath_fn(struct machine *m, gfp_t gfp, unsigned int order);
+slowpath_fn *choose_slowpath(const struct machine *m);
+
+/* Until 4.6 reserves were kept by the zone preferred, not the highest. */
+static inline bool reserves_by_preferred(const struct machine *m)
+{
+	return m->knob.slowpath != SLOWPATH_6_18;
+}
+
+struct page *slowpath_2_6_36(struct machine *m, gfp_t gfp, unsigned int order);
+struct page *slowpath_3_0(struct machine *m, gfp_t gfp, unsigned int order);
 struct page *slowpath_3_19(struct machine *m, gfp_t gfp, unsigned int order);
 struct page *slowpath_6_18(struct machine *m, gfp_t gfp, unsigned int order);
 

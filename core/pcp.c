@@ -514,10 +514,25 @@ static void drain_all_by_ipi(struct machine *m, const u64 *mask)
 		drain_local_pages(m);
 }
 
+/* To 3.3: nobody looks who has any. */
+static void drain_all_by_ipi_to_all(struct machine *m)
+{
+	u64 mask[HW_MAX_CPUS / 64];
+
+	memset(mask, 0, DIV_ROUND_UP(m->nr_cpus, 64) * sizeof(*mask));
+	for (u32 cpu = 0; cpu < m->nr_cpus; cpu++)
+		mask[cpu / 64] |= 1UL << (cpu % 64);
+	drain_all_by_ipi(m, mask);
+}
+
 void drain_all_pages(struct machine *m)
 {
 	u64 mask[HW_MAX_CPUS / 64];
 
+	if (m->knob.pcp_drain == PCP_DRAIN_ALL) {
+		drain_all_by_ipi_to_all(m);
+		return;
+	}
 	memset(mask, 0, DIV_ROUND_UP(m->nr_cpus, 64) * sizeof(*mask));
 	find_cpus_with_pcps(m, mask);
 	if (pcp_is_auto(m))

@@ -37,18 +37,38 @@ static const struct preset presets[] = {
          0,
          {
 		 {"vmstat.free_estimate", ESTIMATE_SNAPSHOT}, /* to 2.6.37 */
-		 {"thp.enabled", THP_NEVER},                  /* 2.6.38 */
+		 {"alloc.slowpath", SLOWPATH_2_6_36},
+		 {"reclaim.direct_nap", DIRECT_NAP_ALWAYS}, /* 2.6.37 */
+		 {"thp.enabled", THP_NEVER},                /* 2.6.38 */
 	 }},
-	{"2.6.38", "3.1", 0, {{0}}},
+	{"2.6.38",
+         "3.1",
+         0,
+         {
+		 {"numa.reclaim_distance", 20}, /* 3.0 */
+	 }},
 	{"3.1",
          "3.16",
          0,
          {
-		 {"lru.add_batches", LRU_ADD_PER_LIST},    /* 3.11 */
-		 {"alloc.zone_fair", KNOB_OFF},            /* 3.12 */
-		 {"watermark.pages", WMARK_PAGES_PRESENT}, /* to 3.8 */
+		 {"lru.add_batches", LRU_ADD_PER_LIST},     /* 3.11 */
+		 {"alloc.zone_fair", KNOB_OFF},             /* 3.12 */
+		 {"watermark.pages", WMARK_PAGES_PRESENT},  /* to 3.8 */
+		 {"pcp.drain", PCP_DRAIN_ALL},              /* 3.4 */
+		 {"reclaim.throttle_direct", KNOB_OFF},     /* 3.6 */
+		 {"reclaim.scan_balance", BALANCE_BATCHED}, /* 3.8 */
+		 {"reclaim.direct_nap", DIRECT_NAP_CONGESTED},
+		 {"reclaim.proportion", KNOB_OFF},  /* 3.11 */
+		 {"reclaim.kswapd", KSWAPD_2_6_36}, /* 3.12; it changed little by little */
+		 {"numa.reclaim_distance", 30},     /* 3.16 */
 	 }},
-	{"3.16", "4.0", 0, {{0}}},
+	{"3.16",
+         "4.0",
+         0,
+         {
+		 {"vmstat.worker", STAT_WORKER_ALL}, /* 3.18 */
+		 {"alloc.slowpath", SLOWPATH_3_0},   /* 3.19 */
+	 }},
 	{"4.0", NULL, 0, {{0}}},
 	{"4.5",
          "4.0",

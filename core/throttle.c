@@ -257,7 +257,7 @@ bool throttle_direct_reclaim(struct machine *m, gfp_t gfp)
 {
 	struct pglist_data *pgdat;
 
-	if (current_is_kthread(m) || world_current()->signal)
+	if (m->knob.throttle_direct == KNOB_OFF || current_is_kthread(m) || world_current()->signal)
 		return false;
 	pgdat = first_node(m, gfp);
 	if (!pgdat || allow_direct_reclaim(m, pgdat))

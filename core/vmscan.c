@@ -410,7 +410,7 @@ void shrink_lruvec(struct machine *m, struct lruvec *lruvec, struct scan_control
 		world_cond_resched();
 		if (nr_reclaimed < nr_to_reclaim || adjusted)
 			continue;
-		if (!scale_to_proportion(targets, nr))
+		if (m->knob.proportion == KNOB_OFF || !scale_to_proportion(targets, nr))
 			break;
 		adjusted = true;
 	}
@@ -576,6 +576,24 @@ static void snapshot_all_refaults(struct machine *m, const struct scan_control *
 		snapshot_refaults(m, pgdat);
 }
 
+/* To 3.10: let writes that have been started end before looking harder. */
+static void direct_nap(struct machine *m, const struct scan_control *sc)
+{
+	u64 ticks = m->world->hw->hz / 10;
+	struct pglist_data *here = this_node(m);
+	u32 i = 0;
+
+	if (m->knob.direct_nap == DIRECT_NAP_NEVER)
+		return;
+	if (m->knob.direct_nap == DIRECT_NAP_ALWAYS) {
+		congestion_wait(m, true, ticks);
+		return;
+	}
+	while (i + 1 < here->nr_zonelist && (int)here->zonelist[i]->type > sc->reclaim_idx)
+		i++;
+	wait_iff_congested(m, here->zonelist[i], true, ticks);
+}
+
 /*
  * From priority 12 down until enough is reclaimed. Nothing at all: once more from 12, without
  * respect for what memcgs ask to be spared (3.20; here nobody asks, and Linux looked only from 4.12
@@ -595,6 +613,8 @@ retry:
 		reclaimable = per_node ? shrink_nodes(m, sc) : shrink_zones(m, sc);
 		if (sc->nr_reclaimed >= sc->nr_to_reclaim)
 			break;
+		if (sc->nr_scanned && sc->priority < DEF_PRIORITY - 2)
+			direct_nap(m, sc);
 	} while (--sc->priority >= 0);
 	if (scan_by_cost(m))
 		snapshot_all_refaults(m, sc);

@@ -96,6 +96,7 @@ void prepare_scan_control(struct machine *m, struct lruvec *lruvec, struct scan_
 void snapshot_refaults(struct machine *m, struct pglist_data *pgdat);
 /* How many pages of each evictable list to scan: nr[]. */
 void get_scan_count_recent(struct machine *m, struct lruvec *lruvec, void *sc, unsigned long *nr);
+void get_scan_count_batched(struct machine *m, struct lruvec *lruvec, void *sc, unsigned long *nr);
 void get_scan_count_cost(struct machine *m, struct lruvec *lruvec, void *sc, unsigned long *nr);
 /* What reclaim of a list cost: I/O started, and pages that were scanned in vain. lru_lock held. */
 void lru_note_cost(struct lruvec *lruvec, bool file, unsigned long nr_io, unsigned long nr_rotated);

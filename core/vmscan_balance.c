@@ -143,6 +143,63 @@ void get_scan_count_recent(struct machine *m, struct lruvec *lruvec, void *arg, 
 		spread_recent(lruvec, sc, balance, fraction, true, nr);
 }
 
+/* ---- to 3.7 ------------------------------------------------------------------------------------------ */
+
+/* Swappiness of both types counts one more, so that neither is ever left out for it. */
+static void batched_fractions(struct machine *m, struct lruvec *lruvec, u64 *fraction)
+{
+	const struct zone_reclaim_stat *stat = &lruvec->reclaim_stat;
+	u64 swappiness = m->knob.swappiness;
+
+	recent_fractions(m, lruvec, fraction); /* lets old observations fade */
+	for (int file = 0; file < 2; file++)
+		fraction[file] = ((file ? MAX_SWAPPINESS - swappiness : swappiness) + 1) *
+		                 (stat->recent_scanned[file] + 1) /
+		                 (stat->recent_rotated[file] + 1);
+}
+
+/*
+ * What is less than a batch is kept for later (nr_scan_try_batch(), to 2.6.39), so that small lists
+ * are scanned in whole batches. Others may add to it meanwhile; so they may in Linux.
+ */
+static unsigned long scan_try_batch(struct lruvec *lruvec, enum lru_list lru, unsigned long nr)
+{
+	nr += READ_ONCE(lruvec->nr_saved_scan[lru]);
+	lruvec->nr_saved_scan[lru] = nr >= SWAP_CLUSTER_MAX ? 0 : nr;
+	return nr >= SWAP_CLUSTER_MAX ? nr : 0;
+}
+
+void get_scan_count_batched(struct machine *m, struct lruvec *lruvec, void *arg, unsigned long *nr)
+{
+	const struct scan_control *sc = arg;
+	bool no_swap = !sc->may_swap || get_nr_swap_pages(m) <= 0;
+	u64 fraction[2] = {0, 1};
+	unsigned long file;
+	unsigned long free;
+	unsigned long high;
+	enum lru_list lru;
+	u64 sum = 1;
+
+	charge(COST_SCAN_COUNT);
+	if (!no_swap) {
+		count_file_and_free(lruvec, &file, &free, &high);
+		if (file + free <= high) {
+			fraction[0] = 1;
+			fraction[1] = 0;
+		} else {
+			batched_fractions(m, lruvec, fraction);
+			sum = fraction[0] + fraction[1] + 1;
+		}
+	}
+	for_each_evictable_lru (lru) {
+		unsigned long scan = READ_ONCE(lruvec->size[lru]);
+
+		if (sc->priority || no_swap)
+			scan = (scan >> sc->priority) * fraction[is_file_lru(lru)] / sum;
+		nr[lru] = scan_try_batch(lruvec, lru, scan);
+	}
+}
+
 /* ---- by cost: 5.8 on ------------------------------------------------------------------------------------ */
 
 /* A page of I/O weighs as much as a batch of rotations. The sums fade by halves. */

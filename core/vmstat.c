@@ -7,11 +7,14 @@
  *
  * A CPU's bytes for a zone exist while they are not all zero. A timer of the CPU's own folds them
  * every vm.stat_interval and, when it finds nothing more to fold, gives them back and is not armed
- * again until the CPU next changes something. This stands for the deferrable work item of each CPU,
- * which from 3.18 on a shepherd queues only where there is something to fold. As an interrupt it
+ * again until the CPU next changes something. This stands for the work item which from 3.18 on a
+ * shepherd queues where there is something to fold (vmstat.worker = busy). As an interrupt it
  * delays no task, and it comes an interval after the first change rather than at full seconds.
+ * Before (all), each CPU's timer has its worker do it, and goes on as long as the CPU is not idle; the
+ * timer was deferrable, so that it did not wake an idle one.
  */
 #include "core/page_alloc.h"
+#include "core/workqueue.h"
 
 const char *const vm_item_name[NR_VM_ITEMS] = {
 #define X(name, text, where) [name] = text,
@@ -398,15 +401,14 @@ void refresh_cpu_vm_stats(struct machine *m)
 	__refresh_cpu_vm_stats(m);
 }
 
-static void stat_fold_timer(struct world_timer *t)
+/* Folds; with nothing left to do, the CPU's bytes go back. Interrupts are off. */
+static void fold_and_rearm(struct machine *m, struct cpu_data *d, bool again)
 {
-	struct machine *m = world_self->w->machine;
-	struct cpu_data *d = container_of(t, struct cpu_data, stat_timer);
 	struct pglist_data *pgdat;
 	struct zone *z;
 
 	span_enter(SPAN_VMSTAT);
-	if (__refresh_cpu_vm_stats(m)) {
+	if (__refresh_cpu_vm_stats(m) || again) {
 		stat_timer_arm(m, d);
 	} else {
 		for_each_node (m, pgdat)
@@ -416,6 +418,26 @@ static void stat_fold_timer(struct world_timer *t)
 			stat_cpu_release(d, &z->stat);
 	}
 	span_exit();
+}
+
+static void stat_fold_work(struct machine *m, struct work_struct *work)
+{
+	world_irq_save();
+	fold_and_rearm(m, container_of(work, struct cpu_data, stat_work), true);
+	world_irq_restore();
+}
+
+static void stat_fold_timer(struct world_timer *t)
+{
+	struct machine *m = world_self->w->machine;
+	struct cpu_data *d = container_of(t, struct cpu_data, stat_timer);
+
+	if (m->knob.stat_worker == STAT_WORKER_ALL && world_self->task->kind != WORLD_TASK_IDLE) {
+		init_work(&d->stat_work, stat_fold_work);
+		queue_work_on(m, world_cpu_id(), &d->stat_work);
+		return;
+	}
+	fold_and_rearm(m, d, false);
 }
 
 /* ---- audit ----------------------------------------------------------------------------------------- */

@@ -98,6 +98,9 @@ enum vm_item {
 	X(PGSTEAL_FILE, "pgsteal_file")                                                            \
 	X(KSWAPD_LOW_WMARK_HIT_QUICKLY, "kswapd_low_wmark_hit_quickly")                            \
 	X(KSWAPD_HIGH_WMARK_HIT_QUICKLY, "kswapd_high_wmark_hit_quickly")                          \
+	X(KSWAPD_SKIP_CONGESTION_WAIT, "kswapd_skip_congestion_wait")                              \
+	X(ZONE_RECLAIM_SUCCESS, "zone_reclaim_success")                                            \
+	X(ZONE_RECLAIM_FAILED, "zone_reclaim_failed")                                              \
 	X(PAGEOUTRUN, "pageoutrun")                                                                \
 	X(PGROTATED, "pgrotated")                                                                  \
 	X(OOM_KILL, "oom_kill")                                                                    \

@@ -47,6 +47,7 @@
 	X(FREE, "free")                                                                            \
 	X(ZAP, "zap")                                                                              \
 	X(DIRECT_RECLAIM, "direct_reclaim")                                                        \
+	X(NODE_RECLAIM, "node_reclaim")                                                            \
 	X(BALANCE, "balance_pgdat")                                                                \
 	X(SHRINK_INACTIVE, "shrink_inactive")                                                      \
 	X(SHRINK_ACTIVE, "shrink_active")                                                          \

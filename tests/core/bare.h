@@ -60,6 +60,18 @@ void wait_iff_congested(struct machine *m, struct zone *z, bool write, u64 ticks
 	bare_reclaim.nr_congestion_waits += 1;
 }
 
+bool node_reclaim(struct machine *m, struct zone *z, gfp_t gfp, unsigned int order)
+{
+	(void)m, (void)z, (void)gfp, (void)order;
+	return false;
+}
+
+void congestion_wait(struct machine *m, bool write, u64 ticks)
+{
+	(void)m, (void)write, (void)ticks;
+	bare_reclaim.nr_congestion_waits += 1;
+}
+
 void lruvec_init(struct machine *m, struct lruvec *lruvec, struct pglist_data *pgdat,
                  struct zone *zone)
 {
@@ -102,7 +114,7 @@ __attribute__((unused)) static struct machine *bare_create(struct hw_machine *hw
 		fail_msg("zones_init: %s", err);
 	setup_per_zone_wmarks(m);
 	mutex_init(w, &m->oom_lock, LOCK_OOM);
-	m->slowpath = m->knob.slowpath == SLOWPATH_3_19 ? slowpath_3_19 : slowpath_6_18;
+	m->slowpath = choose_slowpath(m);
 	return m;
 }
 

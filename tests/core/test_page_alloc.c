@@ -288,6 +288,38 @@ TEST(reclaim_is_asked_when_the_min_mark_is_reached_and_its_pages_are_found)
 	}
 }
 
+/* Reclaim that reports progress twice before anybody sees a page. */
+static unsigned long free_third_time(struct machine *m, gfp_t gfp, unsigned int order)
+{
+	return bare_reclaim.nr_reclaims < 3 ? 32 : free_some(m, gfp, order);
+}
+
+TEST(kswapd_is_woken_once_a_request_or_from_3_19_on_before_each_round)
+{
+	static const char *const preset[] = {"2.6.36", "3.16", "4.0"};
+
+	for (u32 p = 0; p < ARRAY_SIZE(preset); p++) {
+		struct hw_machine *hw = bare_zones(1, 0, 16384, 0);
+		struct machine *m = bare_create(hw, preset[p], NULL);
+
+		keep_all(m);
+		become_task(m, 0);
+		while (alloc_page(m, GFP_ATOMIC | __GFP_NOMEMALLOC))
+			;
+		bare_reclaim.reclaim = free_third_time;
+		bare_reclaim.nr_reclaims = bare_reclaim.nr_kswapd_wakes = 0;
+		bare_reclaim.nr_congestion_waits = 0;
+		assert_non_null(alloc_page(m, GFP_KERNEL));
+		/* How often after the third depends on how far the zone was below min. */
+		assert_true(bare_reclaim.nr_reclaims >= 3);
+		assert_int_equal(bare_reclaim.nr_kswapd_wakes,
+		                 p < 2 ? 1 : bare_reclaim.nr_reclaims);
+		assert_int_equal(bare_reclaim.nr_congestion_waits, bare_reclaim.nr_reclaims - 1);
+		end_task(m);
+		bare_destroy(m, hw);
+	}
+}
+
 /* Reclaim whose pages end in the list of CPU 1, where CPU 0 does not see them. */
 static unsigned long free_elsewhere(struct machine *m, gfp_t gfp, unsigned int order)
 {

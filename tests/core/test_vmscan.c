@@ -6,6 +6,7 @@
  * is brought into the state a row names, isolated, and given to shrink_page_list(). The rest is worked
  * out by hand in comments.
  */
+#include "core/kswapd.c"
 #include "core/vmscan.c"
 #include "core/vmscan_balance.c"
 
@@ -723,6 +724,33 @@ TEST(the_fractions_of_4_0)
 	row_stop();
 }
 
+/*
+ * The same numbers, and each swappiness counts one more: ap = 61 * 10001 / 2001 = 304;
+ * fp = 141 * 3001 / 1000 = 423; sum 728. At priority 2: anon 10240 * 304 / 728 = 4276; file
+ * 1024 * 423 / 728 = 594 and 2048 * 423 / 728 = 1189. At priority 12 anon is 10 * 304 / 728 = 4 pages,
+ * which come together as 32 at the eighth time.
+ */
+TEST(the_fractions_of_2_6_36_and_what_it_saves_for_later)
+{
+	struct zone *z = balance_start("2.6.36");
+	struct scan_control sc = new_sc();
+	unsigned long nr[NR_LRU_LISTS];
+	struct lruvec *l = fake_lists(z, 40960, 0, 4096, 8192);
+
+	l->reclaim_stat = (struct zone_reclaim_stat){{4000, 999}, {20000, 3000}};
+	sc.priority = 2;
+	get_scan_count_batched(fix.m, l, &sc, nr);
+	assert_int_equal(nr[LRU_INACTIVE_ANON], 4276);
+	assert_int_equal(nr[LRU_INACTIVE_FILE], 594);
+	assert_int_equal(nr[LRU_ACTIVE_FILE], 1189);
+	sc.priority = DEF_PRIORITY;
+	for (u32 i = 1; i <= 8; i++) {
+		get_scan_count_batched(fix.m, l, &sc, nr);
+		assert_int_equal(nr[LRU_INACTIVE_ANON], i < 8 ? 0 : 32);
+	}
+	row_stop();
+}
+
 TEST(priority_0_scans_all_of_every_list)
 {
 	struct zone *z = balance_start("4.0");
@@ -909,9 +937,9 @@ TEST(direct_reclaim_of_nothing_fails_after_two_walks)
 
 TEST(kswapd_reclaims_until_the_node_is_balanced)
 {
-	static const char *const preset[] = {"4.0", "6.18"};
+	static const char *const preset[] = {"2.6.36", "3.1", "4.0", "6.18"};
 
-	for (u32 p = 0; p < 2; p++) {
+	for (u32 p = 0; p < ARRAY_SIZE(preset); p++) {
 		struct pglist_data *pgdat;
 
 		fix_start(1, 8192, preset[p], NULL);
@@ -935,9 +963,9 @@ TEST(kswapd_reclaims_until_the_node_is_balanced)
 
 TEST(a_balanced_node_does_not_wake_kswapd)
 {
-	static const char *const preset[] = {"4.0", "6.18"};
+	static const char *const preset[] = {"2.6.36", "3.1", "4.0", "6.18"};
 
-	for (u32 p = 0; p < 2; p++) {
+	for (u32 p = 0; p < ARRAY_SIZE(preset); p++) {
 		struct pglist_data *pgdat;
 
 		fix_start(1, 8192, preset[p], NULL);
@@ -948,10 +976,34 @@ TEST(a_balanced_node_does_not_wake_kswapd)
 		assert_int_equal(pgdat->kswapd->w.state, WORLD_TASK_INTERRUPTIBLE);
 		pgdat->zone[ZONE_DMA]._watermark[WMARK_HIGH] = 1 << 20;
 		pgdat->zone[ZONE_DMA32]._watermark[WMARK_HIGH] = 1 << 20;
+		/* 2.6.36 looks at the low mark. */
+		pgdat->zone[ZONE_DMA32]._watermark[WMARK_LOW] = 1 << 20;
 		wakeup_kswapd(fix.m, &pgdat->zone[ZONE_DMA32], 0, ZONE_MOVABLE);
 		assert_int_equal(pgdat->kswapd->w.state, WORLD_TASK_RUNNING);
 		row_stop();
 	}
+}
+
+/*
+ * kswapd of 2.6.36 stops after 32 pages of a pass, and begins again at priority 12: each time counts
+ * as a run. From 3.12 on it is one run, however long.
+ */
+TEST(kswapd_of_2_6_36_begins_again_until_all_zones_are_balanced)
+{
+	struct pglist_data *pgdat;
+
+	fix_start(1, 8192, "2.6.36", NULL);
+	fix_swapon();
+	fill(3000);
+	make_old(3000);
+	pgdat = &fix.m->node[0];
+	pgdat->zone[ZONE_DMA32]._watermark[WMARK_HIGH] =
+		zone_page_state_snapshot(&pgdat->zone[ZONE_DMA32], NR_FREE_PAGES) + 300;
+	null_run_task(&pgdat->kswapd->w);
+	assert_true(fix_event(PAGEOUTRUN) > 1);
+	assert_true(pgdat_balanced_2_6_36(pgdat, 0));
+	in_user();
+	fix_stop();
 }
 
 /* 16 runs without a page, and it leaves the node to direct reclaim (4.12). */

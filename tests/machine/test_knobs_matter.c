@@ -21,6 +21,8 @@ static const struct {
 	{"alloc.fallback", "test_buddy"},
 	{"vm.watermark_boost_factor", "test_watermark"},
 	{"watermark.pages", "test_watermark: these machines have no descriptors"},
+	{"vm.zone_reclaim_mode", "test_node_reclaim: needs many pages of files"},
+	{"numa.reclaim_distance", "test_node_reclaim"},
 	{"thp.enabled", "test_watermark: these machines set vm.min_free_kbytes"},
 	{"vm.lowmem_reserve_ratio.dma32", "test_watermark: needs 4 GB short of memory"},
 	{"vm.lowmem_reserve_ratio.normal",
@@ -70,6 +72,8 @@ static void worker(struct task *t, void *arg)
 		world_sleep(700000000);
 		world_syscall_exit();
 	}
+	/* The counters are due for folding while it computes. */
+	world_user_compute(1500000000);
 	if (c)
 		do_wait(c);
 }
