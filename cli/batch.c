@@ -117,6 +117,9 @@ static void run_job(void *arg, u32 i, struct bytes *result)
 	scenario_request(c->s, c->variant, r->out->seed[seed], c->ops, &req);
 	req.check = r->b->check;
 	req.series = seed == 0;
+	req.nr_slices = seed == 0 ? r->b->nr_slices : 0;
+	req.trace_from_ns = r->b->trace_from_ns;
+	req.trace_to_ns = r->b->trace_to_ns;
 	if (find_twin(r, c, seed, &memory))
 		req.twin_of = &memory;
 	rc = c->ops->open(&req, &t, err);
@@ -127,6 +130,8 @@ static void run_job(void *arg, u32 i, struct bytes *result)
 		record_fill(&record, &req, c->ops->name, res, rc, ledger_of(c->ops, t));
 		if (series_of(c->ops, t))
 			record_add_series(&record, series_of(c->ops, t));
+		if (c->ops == &sim_target_ops)
+			record.trace = sim_target_trace(t);
 		if (!rc && seed == 0 && r->b->proc_dir) {
 			lost = write_proc(r, job_cell(r, job), c->ops, t, err) != 0;
 			if (lost)

@@ -34,6 +34,9 @@ struct batch {
 	u32 cpu_seconds;
 	bool check;
 	bool quiet;
+	u32 nr_slices; /* of each cell's first run, for a trace; 0: none */
+	u64 trace_from_ns;
+	u64 trace_to_ns;
 	const char *proc_dir; /* NULL; else /proc files of each cell's first run go there */
 };
 

@@ -13,6 +13,7 @@
 #include "cli/state.h"
 #include "cli/stop.h"
 #include "cli/vary.h"
+#include "load/quantity.h"
 #include "report/load.h"
 #include "report/save.h"
 #include "report/text.h"
@@ -37,6 +38,8 @@ enum {
 	OPT_JSON,
 	OPT_CSV,
 	OPT_FOLDED,
+	OPT_TRACE,
+	OPT_TRACE_WINDOW,
 	OPT_PROC,
 	OPT_STOP_AT,
 	OPT_STEP,
@@ -73,6 +76,12 @@ static const struct option_spec spec[] = {
 	[OPT_CSV] = {"csv", 0, "FILE", "every value on a line of its own"},
 	[OPT_FOLDED] = {"folded", 0, "FILE",
                         "where the time went as folded stacks (ns), for flame graphs"},
+	[OPT_TRACE] =
+		{"trace", 0, "FILE",
+                 "the first run of each column for ui.perfetto.dev: CPUs, tasks, locks, I/O,\n"
+                 "IPIs, counters; if that is too much, what took longest"},
+	[OPT_TRACE_WINDOW] = {"trace-window", 0, "FROM,TO",
+                              "only what happens between two times of the run: 1.2s,1.3s"},
 	[OPT_PROC] = {"proc", 0, "DIR",
                       "vmstat, zoneinfo, meminfo, buddyinfo at the end of the first run"},
 	[OPT_STOP_AT] =
@@ -114,6 +123,9 @@ struct run_args {
 	const char *json;
 	const char *csv;
 	const char *folded;
+	const char *trace;
+	u64 trace_from_ns;
+	u64 trace_to_ns;
 	const char *proc;
 	bool stops;
 	struct stop_point stop_at;
@@ -199,6 +211,23 @@ static bool load_from(struct run_args *a, const char *path)
 	return true;
 }
 
+static bool parse_window(struct run_args *a, const char *text)
+{
+	const char *comma = strchr(text, ',');
+	char err[TARGET_ERROR_MAX] = "";
+	char from[64];
+
+	snprintf(from, sizeof(from), "%.*s", comma ? (int)(comma - text) : 0, text);
+	if (comma && quantity_time(from, &a->trace_from_ns, err) == 0 &&
+	    quantity_time(comma + 1, &a->trace_to_ns, err) == 0 &&
+	    a->trace_from_ns < a->trace_to_ns)
+		return true;
+	cli_error(
+		"--trace-window expects two times, the earlier first, as 1.2s,1.3s, not \"%s\"%s%s",
+		text, *err ? ": " : "", err);
+	return false;
+}
+
 static bool parse_option(struct run_args *a, struct options *o, int opt)
 {
 	switch (opt) {
@@ -251,6 +280,11 @@ static bool parse_option(struct run_args *a, struct options *o, int opt)
 	case OPT_FOLDED:
 		a->folded = o->value;
 		return true;
+	case OPT_TRACE:
+		a->trace = o->value;
+		return true;
+	case OPT_TRACE_WINDOW:
+		return parse_window(a, o->value);
 	case OPT_PROC:
 		a->proc = o->value;
 		return true;
@@ -294,7 +328,7 @@ static bool parse(struct run_args *a, int argc, char **argv, int *status)
 	                    .nr_specs = ARRAY_SIZE(spec),
 	                    .argc = argc,
 	                    .argv = argv};
-	const char *const *file[] = {&a->json, &a->csv, &a->folded};
+	const char *const *file[] = {&a->json, &a->csv, &a->folded, &a->trace};
 	char err[SAVE_ERROR_MAX];
 	int opt;
 
@@ -561,7 +595,10 @@ static int save_all(const struct run_args *a, const struct results *r)
 	const struct {
 		const char *path;
 		void (*fn)(FILE *f, const void *results);
-	} file[] = {{a->json, save_json}, {a->csv, save_csv}, {a->folded, save_folded}};
+	} file[] = {{a->json, save_json},
+	            {a->csv, save_csv},
+	            {a->folded, save_folded},
+	            {a->trace, save_trace}};
 	int status = CLI_OK;
 
 	for (size_t i = 0; i < ARRAY_SIZE(file); i++) {
@@ -681,6 +718,9 @@ static int execute(const struct run_args *a, struct run_plan *p)
 		.check = a->check,
 		.quiet = a->quiet,
 		.proc_dir = a->proc,
+		.nr_slices = a->trace ? TRACE_SLICES_MAX / min(p->nr_cells, 16u) : 0,
+		.trace_from_ns = a->trace_from_ns,
+		.trace_to_ns = a->trace_to_ns,
 	};
 	struct results r;
 	int status;
@@ -706,7 +746,8 @@ static int execute(const struct run_args *a, struct run_plan *p)
 		/* Results that go to standard output go there alone. */
 		bool piped = (a->json && strcmp(a->json, "-") == 0) ||
 		             (a->csv && strcmp(a->csv, "-") == 0) ||
-		             (a->folded && strcmp(a->folded, "-") == 0);
+		             (a->folded && strcmp(a->folded, "-") == 0) ||
+		             (a->trace && strcmp(a->trace, "-") == 0);
 
 		if (!piped)
 			text_run(stdout, &r);

@@ -20,7 +20,7 @@
 #include "core/mm.h"
 #include "core/mm_types.h"
 #include "load/profile.h"
-#include "report/bytes.h"
+#include "report/trace.h"
 #include "sim/sim.h"
 #include "world/world.h"
 
@@ -194,6 +194,9 @@ static int sim_open(const struct target_request *req, struct target **out, char 
 		.seed = req->seed,
 		.check = req->check,
 		.tracing = req->trace,
+		.nr_slices_max = req->nr_slices,
+		.slices_from_ns = req->trace_from_ns,
+		.slices_to_ns = req->trace_to_ns,
 		.max_ns = req->max_ns,
 	};
 	struct sim_target *s;
@@ -797,6 +800,24 @@ const struct series *sim_target_series(const struct target *t)
 	const struct sim_series *s = to_sim(t)->series;
 
 	return s ? &s->series : NULL;
+}
+
+struct record_trace *sim_target_trace(const struct target *t)
+{
+	const struct world *w = to_sim(t)->world;
+	struct record_trace *trace;
+	const struct slice *slice;
+
+	if (!to_sim(t)->req->nr_slices)
+		return NULL;
+	trace = report_alloc(1, sizeof(*trace));
+	slice = sim_slices(w, &trace->info);
+	trace->slice = report_alloc(trace->info.nr, sizeof(*slice));
+	memcpy(trace->slice, slice, trace->info.nr * sizeof(*slice));
+	trace->nr_tasks = sim_slice_names(w, NULL, 0);
+	trace->task = report_alloc(trace->nr_tasks, sizeof(*trace->task));
+	sim_slice_names(w, trace->task, trace->nr_tasks);
+	return trace;
 }
 
 const struct ledger *sim_target_ledger(const struct target *t)

@@ -9,6 +9,7 @@
 
 struct ledger;
 struct series;
+struct record_trace;
 struct world;
 struct machine;
 
@@ -17,6 +18,7 @@ extern const struct target_ops sim_target_ops;
 /* Of an open simulated target, for reports. Valid until close(). */
 const struct ledger *sim_target_ledger(const struct target *t);
 const struct series *sim_target_series(const struct target *t); /* NULL: not asked for */
+struct record_trace *sim_target_trace(const struct target *t);  /* NULL; else for trace_free() */
 /*
  * A request with one of these has every trace event told, in the task that causes it: fn() may look
  * at world and machine, and end the run with sim_stop().

@@ -120,7 +120,10 @@ struct target_request {
 	u64 max_ns; /* a run longer than this is broken off: outcome -ETIME */
 	bool check; /* content tags, audits */
 	bool trace;
-	bool series; /* sim: keep time series */
+	bool series;       /* sim: keep time series */
+	u32 nr_slices;     /* sim: for a trace; 0: none */
+	u64 trace_from_ns; /* and only of this part of the run; to 0: to its end */
+	u64 trace_to_ns;
 	struct sim_watch
 		*watch; /* sim: who is told of every event (cli/sim_target.h); NULL: nobody */
 

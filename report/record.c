@@ -229,6 +229,7 @@ void record_free(struct run_record *r)
 	free(r->latency);
 	free(r->cost);
 	free(r->zone);
+	trace_free(r->trace);
 	free(r->time_ns);
 	free(r->series);
 	free(r->target);
@@ -359,6 +360,7 @@ void record_write(const struct run_record *r, struct bytes *out)
 #undef LIST
 	write_buckets(r, out);
 	write_series(r, out);
+	trace_write(r->trace, out);
 }
 
 int record_read(struct run_record *r, struct bytes_reader *in)
@@ -383,6 +385,7 @@ int record_read(struct run_record *r, struct bytes_reader *in)
 #undef LIST
 	read_buckets(r, in);
 	read_series(r, in);
+	r->trace = trace_read(in);
 	if (!in->bad)
 		return 0;
 	record_free(r);

@@ -12,6 +12,7 @@
 #include "load/target.h"
 #include "report/bytes.h"
 #include "report/series.h"
+#include "report/trace.h"
 
 struct ledger;
 
@@ -105,6 +106,7 @@ struct run_record {
 	u32 nr_series;
 	u64 *time_ns;                   /* [nr_points] */
 	struct record_series *series;   /* those that were ever other than 0 */
+	struct record_trace *trace;     /* NULL: none was asked for */
 	u64 ballast_bytes;              /* of the host, with which it was limited */
 	struct record_counter *counter; /* in the kernel's order */
 	struct record_span *span;       /* parents before their children */

@@ -413,6 +413,9 @@ void sim_disk_event(struct sim_cpu *s, struct sim_event *e)
 	d->stats.nr_ended += 1;
 	d->stats.nr_errors += err != 0;
 	hist_add(&d->stats.latency[write], r->done_at - r->queued_at);
+	if (unlikely(s->sim->slices))
+		slice_io(s->sim, d->id, write, r->sector, r->nr_sectors, r->queued_at,
+		         max(s->cpu.clock, r->queued_at));
 	world_trace(EVENT_IO_DONE, r->sector, (u64)-err);
 	INIT_LIST_HEAD(&ios);
 	list_splice_init(&r->ios, &ios);

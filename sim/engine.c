@@ -354,6 +354,8 @@ static void sim_close_cpu(struct sim *sim, struct sim_cpu *s)
 
 	world_task_account(c, c->task);
 	*since += c->clock - s->since;
+	if (sim->slices && c->task != &s->idle_task)
+		slice_run(s, c->task, s->run_since);
 	__span_to(c, s->idle_task.span);
 	s->idle_ns += sim->elapsed - c->clock;
 	s->idle_task.utime_ns += sim->elapsed - c->clock;

@@ -22,7 +22,7 @@
  *   lock.c     spin locks and semaphores that somebody has to wait for
  *   mmu.c      user mode, address spaces, TLBs; tags.c: contents
  *   disk.c     disks; psi.c: the shares of time that tasks lost to want of memory
- *   report.c   deadlocks, traces
+ *   report.c   deadlocks, traces; slices.c: what a picture of the run is drawn from
  *
  * Keys are clock << 12 | rank. A CPU's rank is its number, or a seeded permutation of it when
  * schedules are explored.
@@ -162,6 +162,7 @@ struct sim_cpu {
 	struct sim_event resched;
 	const struct spinlock *spins_on; /* for reports */
 	u64 since;                       /* when the present task was switched to */
+	u64 run_since;                   /* the same, for slices */
 	u64 busy_ns;
 	u64 idle_ns;
 	u32 in_socket; /* index in its socket's list */
@@ -192,6 +193,7 @@ struct sim_socket {
 struct sim_disk;
 struct sim_tags;
 struct sim_trace_ring;
+struct sim_slices;
 
 struct sim {
 	struct world w; /* first */
@@ -220,6 +222,7 @@ struct sim {
 	struct sim_disk *disk;
 	struct sim_tags *tags;
 	struct sim_trace_ring *trace;
+	struct sim_slices *slices; /* NULL: nobody wants them */
 	u64 (*sample)(void *arg, u64 now);
 	void *sample_arg;
 	void (*watch)(void *arg, const struct sim_trace_event *e);
@@ -442,5 +445,18 @@ int sim_trace_create(struct sim *sim, u32 nr);
 void sim_trace_destroy(struct sim *sim);
 void sim_report_task(struct sim *sim, FILE *out, struct world_task *t);
 void sim_trace(struct world_cpu *c, enum ledger_event e, u64 a, u64 b);
+
+/* ---- slices.c: all but the first three only if sim->slices ----------------------------------- */
+
+int sim_slices_create(struct sim *sim, const struct sim_options *opt);
+void sim_slices_destroy(struct sim *sim);
+void sim_span(struct world_cpu *c, bool enter);
+void slice_run(struct sim_cpu *s, const struct world_task *t, u64 begin);
+void slice_lock(const struct world_cpu *c, u32 class, u64 since);
+void slice_io(struct sim *sim, u32 disk, bool write, u64 sector, u64 nr_sectors, u64 queued,
+              u64 now);
+void slice_ipi(struct sim *sim, const struct world_cpu *from, u64 sent, const struct world_cpu *to,
+               u64 received);
+void slice_instant(const struct world_cpu *c, enum ledger_event e, u64 a, u64 b);
 
 #endif

@@ -204,6 +204,8 @@ static void sim_call_run(struct sim_cpu *s, struct sim_event *e)
 {
 	struct world_cpu *c = &s->cpu;
 	struct sim_call *call = e->arg;
+	u64 sent = e->time - c->cost[COST_IPI_FLIGHT];
+	u64 received = c->clock;
 	u64 done_at;
 
 	sim_event_free(s->sim, e);
@@ -215,6 +217,8 @@ static void sim_call_run(struct sim_cpu *s, struct sim_event *e)
 	call->done_at = max(call->done_at, done_at);
 	if (--call->nr_left == 0)
 		sim_grant(call->sender, &call->wait, call->done_at);
+	if (unlikely(s->sim->slices))
+		slice_ipi(s->sim, &call->sender->cpu, sent, c, received);
 	span_exit();
 }
 

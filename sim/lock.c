@@ -21,8 +21,13 @@ struct sim_spinner {
 	struct sim_spinner *last; /* valid in the first */
 };
 
-static void sim_lock_waited(struct ledger_lock_stat *st, u64 ns)
+static void sim_lock_waited(const struct world_cpu *c, u32 class, u64 since)
 {
+	struct ledger_lock_stat *st = &c->ledger->lock[class];
+	u64 ns = c->clock - since;
+
+	if (unlikely(c->ledger->slices))
+		slice_lock(c, class, since);
 	st->wait_ns += ns;
 	st->wait_ns_max = max(st->wait_ns_max, ns);
 }
@@ -82,7 +87,7 @@ void sim_spin_lock(struct spinlock *l)
 		sim_order(c);
 	}
 	span_exit();
-	sim_lock_waited(st, c->clock - since);
+	sim_lock_waited(c, l->class, since);
 	__spin_taken(c, l);
 }
 
@@ -292,7 +297,7 @@ void sim_down(struct rw_semaphore *s, bool write)
 		if (write)
 			s->taken_at = c->clock;
 	}
-	sim_lock_waited(st, world_now() - since);
+	sim_lock_waited(world_self, s->class, since);
 	world_line_write(&s->line);
 	charge(COST_RWSEM);
 }

@@ -124,9 +124,12 @@ void sim_trace(struct world_cpu *c, enum ledger_event e, u64 a, u64 b)
 		.event = (u8)e,
 	};
 
+	if (sim->slices && (e == EVENT_KSWAPD_WAKE || e == EVENT_KSWAPD_SLEEP ||
+	                    e == EVENT_MADVISE_CHOICE || e == EVENT_OOM_KILL))
+		slice_instant(c, e, a, b);
 	if (sim->watch)
 		sim->watch(sim->watch_arg, &event);
-	else
+	else if (ring)
 		ring->event[ring->nr_seen++ % ring->max] = event;
 }
 

@@ -179,6 +179,8 @@ static void sched_leave(struct sim_cpu *s)
 	*(t == &s->idle_task ? &s->idle_ns : &s->busy_ns) += c->clock - s->since;
 	s->since = c->clock;
 	if (t != &s->idle_task) {
+		if (unlikely(s->sim->slices))
+			slice_run(s, t, s->run_since);
 		t->span = c->span;
 		sched_task(t)->on_cpu = false;
 		sched_group_add(sched_task(t), -1);
@@ -219,6 +221,7 @@ static void sched_enter(struct sim_cpu *s, struct sim_task *t)
 	t->on_cpu = true;
 	sched_group_add(t, 1);
 	t->exec_start = c->clock;
+	s->run_since = c->clock;
 	t->prev_sum_exec_ns = t->sum_exec_ns;
 	t->nr_runs += 1;
 	psi_task_change(t, true, c->clock);

@@ -48,6 +48,7 @@ static const struct world_ops sim_ops = {
 	.disk_congested = sim_disk_congested,
 	.disk_discard = sim_disk_discard,
 	.trace = sim_trace,
+	.span = sim_span,
 };
 
 /* ---- is it possible? ------------------------------------------------------------------------ */
@@ -248,7 +249,7 @@ static void sim_set_options(struct sim *sim, const struct sim_options *opt)
 	w->seed = opt->seed;
 	w->again = opt->again;
 	w->check = opt->check;
-	w->tracing = opt->tracing;
+	w->tracing = opt->tracing || opt->nr_slices_max;
 	memcpy(w->fail_every, opt->fail_every, sizeof(w->fail_every));
 	sim->explore = opt->explore;
 	sim->stop_at = opt->max_ns ? opt->max_ns : SIM_NEVER;
@@ -274,6 +275,8 @@ static int sim_create_parts(struct sim *sim, const struct sim_options *opt)
 		err = sim_disks_create(sim);
 	if (!err && opt->check)
 		err = sim_tags_create(sim);
+	if (!err && opt->nr_slices_max)
+		err = sim_slices_create(sim, opt);
 	if (!err && opt->tracing && !opt->watch)
 		err = sim_trace_create(sim,
 		                       opt->nr_trace_max ? opt->nr_trace_max : SIM_TRACE_DEFAULT);
@@ -324,6 +327,7 @@ void sim_destroy(struct world *w)
 	fiber_stacks_destroy(&sim->stacks[WORLD_STACK_KERNEL]);
 	fiber_stacks_destroy(&sim->stacks[WORLD_STACK_LUA]);
 	sim_trace_destroy(sim);
+	sim_slices_destroy(sim);
 	sim_tags_destroy(sim);
 	sim_disks_destroy(sim);
 	pool_destroy(&sim->events);

@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 
+#include "world/slices.h"
 #include "world/world.h"
 
 #define SIM_ERROR_MAX 512
@@ -24,14 +25,17 @@ struct sim_trace_event;
 
 struct sim_options {
 	u64 seed;
-	u64 max_ns;        /* sim_run() gives up at this virtual time; 0: never */
-	bool check;        /* tag and verify contents */
-	bool tracing;      /* keep trace events */
-	bool explore;      /* ties between CPUs are broken by the seed, not by CPU number */
-	u32 nr_trace_max;  /* trace events kept, the last ones; 0: a million */
-	const char *again; /* the command that repeats this run, for reports; NULL: unknown */
-	FILE *report;      /* where a deadlock is explained; NULL: stderr */
-	u32 fail_every[8]; /* failure injection, by enum world_fail */
+	u64 max_ns;         /* sim_run() gives up at this virtual time; 0: never */
+	bool check;         /* tag and verify contents */
+	bool tracing;       /* keep trace events */
+	bool explore;       /* ties between CPUs are broken by the seed, not by CPU number */
+	u32 nr_slices_max;  /* slices kept: the longest; 0: none */
+	u64 slices_from_ns; /* only those that touch this part of the run */
+	u64 slices_to_ns;   /* 0: to its end */
+	u32 nr_trace_max;   /* trace events kept, the last ones; 0: a million */
+	const char *again;  /* the command that repeats this run, for reports; NULL: unknown */
+	FILE *report;       /* where a deadlock is explained; NULL: stderr */
+	u32 fail_every[8];  /* failure injection, by enum world_fail */
 
 	/*
 	 * Called when every CPU has come to virtual time @now, first at sample_ns; returns the time of
@@ -132,6 +136,14 @@ struct sim_load {
 struct sim_load sim_load_at(const struct world *w, u64 now);
 
 const struct sim_disk_stats *sim_disk_stats(const struct world *w, u32 disk);
+
+/* ---- slices, kept if options.nr_slices_max: see slices.c ---------------------------------------- */
+
+/* In order of their ends, nearly; NULL: none are kept. */
+const struct slice *sim_slices(const struct world *w, struct slices_info *info);
+
+/* Names of the tasks that were seen, dead ones included. Returns how many there are. */
+u32 sim_slice_names(const struct world *w, struct slice_task *name, u32 max);
 
 /* ---- trace events, kept if options.tracing ----------------------------------------------------- */
 

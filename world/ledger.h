@@ -191,6 +191,7 @@ struct ledger {
 	struct hist hist[NR_LEDGER_HISTS];
 	u64 cost_count[NR_WORLD_COSTS]; /* how often each operation was charged */
 	struct ledger_node *node;       /* [LEDGER_NODE_MAX] */
+	bool slices;                    /* the world is told of every span: ops->span */
 };
 
 /* Returns 0 or -ENOMEM (of the host). */

@@ -300,6 +300,7 @@ struct world_ops {
 	bool (*disk_congested)(struct world *w, u32 disk, bool write);
 	void (*disk_discard)(struct world *w, u32 disk, u64 sector, u64 nr_sectors);
 	void (*trace)(struct world_cpu *c, enum ledger_event e, u64 a, u64 b);
+	void (*span)(struct world_cpu *c, bool enter); /* if ledger.slices: see there */
 };
 
 struct world {
@@ -1206,6 +1207,8 @@ static inline void span_enter(enum ledger_span span)
 	t->span_stack[t->span_depth++] = c->span;
 	__span_to(c, node);
 	c->ledger->node[node].count += 1;
+	if (unlikely(c->ledger->slices))
+		c->w->ops->span(c, true);
 }
 
 static inline void span_exit(void)
@@ -1214,6 +1217,8 @@ static inline void span_exit(void)
 	struct world_task *t = c->task;
 
 	VM_BUG_ON(!t->span_depth);
+	if (unlikely(c->ledger->slices))
+		c->w->ops->span(c, false);
 	__span_to(c, t->span_stack[--t->span_depth]);
 }
 

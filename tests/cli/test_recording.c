@@ -1,5 +1,5 @@
 /*
- * Looking at a run does not change it, and what is seen is what was counted.
+ * Looking at a run does not change it, and what is seen is what was counted: time series, slices.
  */
 #include "cli/batch.h"
 #include "cli/sim_target.h"
@@ -17,7 +17,7 @@ static const char *const text =
 	"  for _ = 1, 2 do m:fill(); m:touch { random = true } end\n"
 	"end }\n";
 
-static void run(bool series, bool trace, struct run_record *r)
+static void run_window(bool series, u32 nr_slices, u64 from_ns, u64 to_ns, struct run_record *r)
 {
 	char path[] = "/tmp/quire-series-XXXXXX";
 	char err[TARGET_ERROR_MAX];
@@ -36,16 +36,24 @@ static void run(bool series, bool trace, struct run_record *r)
 	unlink(path);
 	scenario_request(s, 0, test_seed(), &sim_target_ops, &req);
 	req.series = series;
-	req.trace = trace;
+	req.nr_slices = nr_slices;
+	req.trace_from_ns = from_ns;
+	req.trace_to_ns = to_ns;
 	if (sim_target_ops.open(&req, &t, err))
 		fail_msg("%s", err);
 	assert_int_equal(sim_target_ops.run(t, res), 0);
 	record_fill(r, &req, "sim", res, 0, sim_target_ledger(t));
 	if (series)
 		record_add_series(r, sim_target_series(t));
+	r->trace = sim_target_trace(t);
 	sim_target_ops.close(t);
 	scenario_free(s);
 	free(res);
+}
+
+static void run(bool series, u32 nr_slices, struct run_record *r)
+{
+	run_window(series, nr_slices, 0, 0, r);
 }
 
 static void assert_same(const struct run_record *a, const struct run_record *b)
@@ -72,8 +80,11 @@ TEST(a_run_that_is_looked_at_is_the_same_run)
 	struct run_record plain;
 	struct run_record seen;
 
-	run(false, false, &plain);
-	run(true, false, &seen);
+	run(false, 0, &plain);
+	run(true, 0, &seen);
+	assert_same(&plain, &seen);
+	record_free(&seen);
+	run(true, 1000, &seen);
 	assert_same(&plain, &seen);
 	record_free(&plain);
 	record_free(&seen);
@@ -84,7 +95,7 @@ TEST(series_end_where_the_counters_do)
 	static const char *const name[] = {"pgfault", "pgmajfault", "pswpin", "pswpout", "pgfree"};
 	struct run_record r;
 
-	run(true, false, &r);
+	run(true, 0, &r);
 	for (size_t i = 0; i < ARRAY_SIZE(name); i++)
 		assert_int_equal(last(&r, name[i]), record_counter(&r, name[i]));
 	assert_int_equal(last(&r, "nr_free_pages"), record_counter(&r, "nr_free_pages"));
@@ -98,7 +109,7 @@ TEST(pressure_is_a_share_of_the_time_and_full_is_part_of_some)
 	const struct record_series *some;
 	const struct record_series *full;
 
-	run(true, false, &r);
+	run(true, 0, &r);
 	some = record_series(&r, "memory stall some");
 	full = record_series(&r, "memory stall full");
 	assert_true(last(&r, "memory stall full") > 0);
@@ -120,7 +131,7 @@ TEST(idle_time_is_that_of_the_ledger_and_interrupts_of_idle_cpus)
 	u64 idle = 0;
 	u64 irq = 0;
 
-	run(true, false, &r);
+	run(true, 0, &r);
 	for (u32 i = 0; i < r.nr_spans; i++) {
 		if (strcmp(r.span[i].path, "idle") == 0)
 			idle = r.span[i].ns;
@@ -131,4 +142,82 @@ TEST(idle_time_is_that_of_the_ledger_and_interrupts_of_idle_cpus)
 	record_free(&r);
 }
 
-TEST_MAIN("sim_series")
+/* ---- slices ------------------------------------------------------------------------------------- */
+
+#define ALL_SLICES 1000000
+
+static bool same_track(const struct slice *a, const struct slice *b)
+{
+	bool cpu = a->kind == SLICE_IRQ || a->kind == SLICE_RUN;
+
+	if (cpu != (b->kind == SLICE_IRQ || b->kind == SLICE_RUN))
+		return false;
+	return cpu ? a->cpu == b->cpu : a->task == b->task;
+}
+
+static bool nests(const struct slice *s)
+{
+	return s->kind == SLICE_SPAN || s->kind == SLICE_IRQ || s->kind == SLICE_RUN;
+}
+
+/* Those that end later and are not apart must contain: they are in order of their ends. */
+TEST(slices_of_a_track_nest)
+{
+	struct run_record r;
+
+	run(false, 3000, &r);
+	assert_in_range(r.trace->info.nr, 100, 3000);
+	assert_true(r.trace->info.nr_short > 0);
+	for (u32 i = 0; i < r.trace->info.nr; i++) {
+		const struct slice *a = &r.trace->slice[i];
+
+		assert_true(a->begin <= a->end && a->end <= r.elapsed_ns);
+		for (u32 k = i + 1; nests(a) && k < r.trace->info.nr; k++) {
+			const struct slice *b = &r.trace->slice[k];
+
+			if (nests(b) && same_track(a, b) && b->begin < a->end)
+				assert_true(b->begin <= a->begin && b->end >= a->end);
+		}
+	}
+	record_free(&r);
+}
+
+/* In full: what the ledger says of a span is what its slices and their children last. */
+TEST(slices_of_faults_are_as_many_as_the_ledger_has)
+{
+	struct run_record r;
+	u64 faults = 0;
+	u64 ipis = 0;
+	u64 ios = 0;
+
+	run(false, ALL_SLICES, &r);
+	assert_int_equal(r.trace->info.nr_short, 0);
+	for (u32 i = 0; i < r.trace->info.nr; i++) {
+		const struct slice *s = &r.trace->slice[i];
+
+		faults += s->kind == SLICE_SPAN && s->name == SPAN_FAULT;
+		ipis += s->kind == SLICE_IPI;
+		ios += s->kind == SLICE_IO;
+	}
+	for (u32 i = 0; i < r.nr_spans; i++)
+		if (strcmp(r.span[i].path, "user/fault") == 0)
+			assert_int_equal(faults, r.span[i].count);
+	assert_true(ipis > 0);
+	assert_true(ios > 0);
+	record_free(&r);
+}
+
+TEST(a_window_has_what_touches_it)
+{
+	struct run_record r;
+
+	run_window(false, ALL_SLICES, 10000000, 11000000, &r);
+	assert_true(r.trace->info.nr > 0);
+	for (u32 i = 0; i < r.trace->info.nr; i++) {
+		assert_true(r.trace->slice[i].end >= 10000000);
+		assert_true(r.trace->slice[i].begin <= 11000000);
+	}
+	record_free(&r);
+}
+
+TEST_MAIN("recording")
