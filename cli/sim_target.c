@@ -33,6 +33,8 @@ struct sim_task {
 	struct list_head sibling;  /* in its parent's children, until waited for */
 	struct list_head children; /* newest first */
 	u32 number;                /* among its parent's children, from 0 */
+	u32 *open;                 /* descriptors, 0 where none is */
+	u32 nr_open;
 	u64 start_ns;
 	u32 nr_spawned;
 	bool background;
@@ -63,6 +65,8 @@ struct sim_target {
 	struct sim_barrier barrier[TARGET_SYNC_MAX];
 	struct sim_event event[TARGET_SYNC_MAX];
 	s64 counter[TARGET_SYNC_MAX];
+	u32 *file; /* inode numbers, by the scenario's number */
+	u32 nr_files;
 	u32 nr_tasks;                /* ever */
 	u32 nr_foreground;           /* still running */
 	bool running;                /* booting is nobody's business */
@@ -188,6 +192,41 @@ static u64 tell_time(void *arg, u64 now)
 	return UINT64_MAX; /* never again */
 }
 
+/* ---- files ---- */
+
+static int create_files(struct sim_target *s, char *err)
+{
+	const struct target_request *req = s->req;
+	u32 nr = 0;
+
+	for (u32 i = 0; i < req->nr_files; i++)
+		nr += req->files[i].nr;
+	if (!nr)
+		return 0;
+	s->file = calloc(nr, sizeof(*s->file));
+	if (!s->file)
+		return -ENOMEM;
+	for (u32 i = 0; i < req->nr_files; i++) {
+		const struct target_files *f = &req->files[i];
+
+		for (u32 k = 0; k < f->nr; k++) {
+			int rc = machine_file_create(s->machine, f->name, f->size_bytes, f->sparse,
+			                             &s->file[s->nr_files]);
+
+			if (rc) {
+				snprintf(err, TARGET_ERROR_MAX, "file \"%s\" [%u] of %lu bytes: %s",
+				         f->name, k, f->size_bytes,
+				         rc == -ENOSPC ? "the profile's disk for files is too "
+				                         "small, or there is none"
+				                       : strerror(-rc));
+				return -EINVAL;
+			}
+			s->nr_files += 1;
+		}
+	}
+	return 0;
+}
+
 static int sim_open(const struct target_request *req, struct target **out, char *err)
 {
 	struct sim_options opt = {
@@ -241,6 +280,8 @@ static int sim_open(const struct target_request *req, struct target **out, char 
 	if (rc)
 		goto out_machine;
 	for (u32 i = 0; req->swap_bytes && i < req->hw->nr_disks; i++) {
+		if (req->hw->disk[i].files)
+			continue;
 		rc = do_swapon(s->machine, i, -1);
 		if (rc) {
 			snprintf(err, TARGET_ERROR_MAX, "disk \"%s\": swapon failed: %s",
@@ -248,6 +289,9 @@ static int sim_open(const struct target_request *req, struct target **out, char 
 			goto out_machine;
 		}
 	}
+	rc = create_files(s, err);
+	if (rc)
+		goto out_machine;
 	if (req->twin_of)
 		leave_free(s, req->twin_of);
 	for (u32 i = 0; i < req->nr_barriers; i++) {
@@ -260,6 +304,7 @@ static int sim_open(const struct target_request *req, struct target **out, char 
 	return 0;
 
 out_machine:
+	free(s->file);
 	machine_destroy(s->machine);
 out_world:
 	sim_destroy(s->world);
@@ -274,8 +319,11 @@ static void sim_close(struct target *t)
 	struct sim_target *s = to_sim(t);
 	struct sim_task *st, *next;
 
-	list_for_each_entry_safe (st, next, &s->tasks, all)
+	list_for_each_entry_safe (st, next, &s->tasks, all) {
+		free(st->open);
 		free(st);
+	}
+	free(s->file);
 	machine_destroy(s->machine);
 	sim_destroy(s->world);
 	free_series(s);
@@ -309,6 +357,9 @@ static void sim_task_main(struct task *task, void *arg)
 	(void)task;
 	if (!st->start_ns || sim_sleep_until(st->start_ns) == 0)
 		st->err = s->req->body(s->req->program, &st->t, st->error);
+	for (u32 i = 0; i < st->nr_open; i++)
+		if (st->open[i])
+			do_close(s->machine, st->open[i]);
 	st->ended = true;
 	if (st->err && st->err != -EINTR)
 		sim_stop(s->world); /* a scenario's own error ends the run */
@@ -603,6 +654,58 @@ static int op_madvise(struct target_task *t, u64 va, u64 len, enum target_advice
 	return do_madvise(machine_of(t), va, len, to_mm[advice]);
 }
 
+/* Where the task keeps @fd, or (0) a new one. */
+static u32 *open_slot(struct sim_task *st, u32 fd)
+{
+	for (u32 i = 0; i < st->nr_open; i++)
+		if (st->open[i] == fd)
+			return &st->open[i];
+	if (fd)
+		return NULL;
+	st->open = realloc(st->open, (st->nr_open + 1) * sizeof(*st->open));
+	if (!st->open)
+		panic("out of host memory for open files");
+	st->open[st->nr_open] = 0;
+	return &st->open[st->nr_open++];
+}
+
+static int op_file_open(struct target_task *t, u32 file, u32 *fd)
+{
+	struct sim_target *s = sim_of(t);
+	u32 *slot = open_slot(sim_task_of(t), 0);
+	int rc;
+
+	if (file >= s->nr_files)
+		return -ENOENT;
+	rc = do_open(s->machine, s->file[file], slot);
+	if (!rc)
+		*fd = *slot;
+	return rc ? rc : killed();
+}
+
+static int op_file_close(struct target_task *t, u32 fd)
+{
+	u32 *slot = open_slot(sim_task_of(t), fd);
+
+	if (!fd || !slot)
+		return -EBADF;
+	*slot = 0;
+	return do_close(machine_of(t), fd);
+}
+
+static int op_file_mmap(struct target_task *t, u32 fd, u64 offset, u64 len, int prot, int flags,
+                        u64 *va)
+{
+	int p = (prot & TARGET_PROT_READ ? MM_PROT_READ : 0) |
+	        (prot & TARGET_PROT_WRITE ? MM_PROT_WRITE : 0) |
+	        (prot & TARGET_PROT_EXEC ? MM_PROT_EXEC : 0);
+
+	if (!fd || !open_slot(sim_task_of(t), fd))
+		return -EBADF;
+	return do_mmap_file(machine_of(t), fd, offset, len, p,
+	                    flags & TARGET_MAP_SHARED ? MM_MAP_SHARED : 0, va);
+}
+
 static int op_access(struct target_task *t, u64 va, u64 len, enum target_access kind, u64 seed)
 {
 	static const enum world_access to_world[] = {
@@ -778,6 +881,9 @@ const struct target_ops sim_target_ops = {
 	.mprotect = op_mprotect,
 	.brk = op_brk,
 	.madvise = op_madvise,
+	.file_open = op_file_open,
+	.file_close = op_file_close,
+	.file_mmap = op_file_mmap,
 	.access = op_access,
 	.spawn = op_spawn,
 	.wait = op_wait,

@@ -6,6 +6,7 @@
  * Runs between tasks and charges nothing. It costs time and host memory in the number of frames that
  * were ever used.
  */
+#include "core/fs.h"
 #include "core/huge_memory.h"
 #include "core/page_alloc.h"
 
@@ -207,6 +208,7 @@ void machine_audit(struct machine *m)
 	mmap_audit(m);
 	rmap_audit(m);
 	swapfile_audit(m);
+	fs_audit(m);
 	deferred_split_audit(m);
 	census(m);
 }

@@ -81,4 +81,13 @@ void fault_unlock_mm(struct vm_fault *f);
 int do_wp_page(struct vm_fault *f);
 int do_swap_page(struct vm_fault *f);
 
+/*
+ * Locks @page. False: it had to be waited for, and the lock of the address space has been dropped
+ * meanwhile, so that munmap() and mmap() of other threads do not wait for the disk as well.
+ */
+bool lock_page_or_retry(struct vm_fault *f, struct page *page);
+
+/* Maps a new anonymous page, filled by the caller, at an empty entry; table locked. */
+void fault_map_anon(struct vm_fault *f, struct page *page);
+
 #endif

@@ -1,5 +1,9 @@
 /*
- * The page lock, and waiting for pages (Linux mm/filemap.c).
+ * The page lock, waiting for pages, and the page cache (Linux mm/filemap.c).
+ *
+ * The page cache has one reference to each of its pages; a mapping's tree says which offsets they
+ * are (xarray.h). A page enters locked, with what its place remembers of an earlier one weighed
+ * (workingset.c), and leaves locked too, or with its references frozen (reclaim).
  *
  * PG_locked and PG_writeback are bits of the page; whoever must wait for one sleeps on one of
  * PAGE_WAIT_TABLE hashed queues under a key of page and bit. PG_waiters says that somebody does, so
@@ -9,7 +13,7 @@
  * A page may be freed by others as soon as its bit is clear. Nothing here touches the page after an
  * order point that follows the clearing.
  */
-#include "core/internal.h"
+#include "core/fs.h"
 #include "core/swap.h"
 #include "core/vmscan.h"
 
@@ -194,4 +198,100 @@ void wait_on_page_writeback(struct machine *m, struct page *page)
 			schedule_timeout(WORLD_FOREVER);
 		finish_wait(&e);
 	}
+}
+
+/* ---- the page cache -------------------------------------------------------------------------------- */
+
+/*
+ * A look-up without locks. Under RCU a page found may be gone, and its frame another's, before the
+ * reference is had; here nothing happens between the look and the reference.
+ */
+struct page *find_get_page(struct machine *m, struct address_space *mapping, u64 index)
+{
+	struct page *page;
+	u64 entry;
+
+	world_order();
+	entry = xa_load(m, &mapping->i_pages, index);
+	if (!xa_is_page(entry))
+		return NULL;
+	page = pfn_to_page(m, entry - 1);
+	charge2(COST_PAGE_LINE, COST_PAGE_FLAG);
+	/* Frozen: reclaim is taking it out of the tree at this moment. */
+	if (!page->refcount)
+		return NULL;
+	page->refcount += 1;
+	return page;
+}
+
+/* Page locked, no order point in between: puts it into the tree. *@shadow: what was there before. */
+static int __add_to_page_cache(struct machine *m, struct page *page, struct address_space *mapping,
+                               u64 index, gfp_t gfp, u64 *shadow)
+{
+	u64 old;
+
+	if (xa_preload(m, gfp))
+		return -ENOMEM;
+	spin_lock_irq(&mapping->tree_lock);
+	old = xa_load(m, &mapping->i_pages, index);
+	if (xa_is_page(old)) {
+		spin_unlock_irq(&mapping->tree_lock);
+		return -EEXIST;
+	}
+	page->refcount += 1;
+	page->mapping = mapping->number;
+	page->index = index;
+	xa_store(m, &mapping->i_pages, mapping->number, index, xa_mk_page(page_to_pfn(m, page)));
+	mapping->nrpages += 1;
+	mapping->nrexceptional -= xa_is_value(old);
+	mod_node_state(page_zone(m, page), NR_FILE_PAGES, 1);
+	spin_unlock_irq(&mapping->tree_lock);
+	*shadow = old & ~XA_SHADOW;
+	return 0;
+}
+
+int add_to_page_cache_lru(struct machine *m, struct page *page, struct address_space *mapping,
+                          u64 index, gfp_t gfp)
+{
+	u64 shadow = 0;
+	int err;
+
+	page_set(page, PG_locked); /* nobody else has it: no atomic */
+	err = __add_to_page_cache(m, page, mapping, index, gfp, &shadow);
+	if (err) {
+		page_clear(page, PG_locked);
+		return err;
+	}
+	if (shadow)
+		workingset_refault(m, page, shadow);
+	lru_cache_add(m, page);
+	return 0;
+}
+
+void __delete_from_page_cache(struct machine *m, struct page *page, u64 shadow)
+{
+	struct address_space *mapping = page_mapping(m, page);
+	struct zone *z = page_zone(m, page);
+
+	VM_BUG_ON(!page_test(page, PG_locked));
+	VM_BUG_ON(page_mapped(page));
+	xa_store(m, &mapping->i_pages, mapping->number, page->index,
+	         shadow ? shadow | XA_SHADOW : 0);
+	mapping->nrpages -= 1;
+	mapping->nrexceptional += shadow != 0;
+	page->mapping = 0; /* index stays, as in Linux: it is meaningless now */
+	mod_node_state(z, NR_FILE_PAGES, -1);
+	/* Redirtied after truncation had cleaned it, by who still had it mapped. */
+	if (unlikely(page_test(page, PG_dirty)))
+		account_page_cleaned(m, page);
+}
+
+void delete_from_page_cache(struct machine *m, struct page *page)
+{
+	struct address_space *mapping = page_mapping(m, page);
+
+	spin_lock_irq(&mapping->tree_lock);
+	__delete_from_page_cache(m, page, 0);
+	spin_unlock_irq(&mapping->tree_lock);
+	put_page(m, page);
 }

@@ -4,9 +4,11 @@
  * fork copies every VMA and every entry of its page tables; present pages become read-only on both
  * sides and are shared until somebody writes (copy-on-write, memory.c).
  *
- * Left out: vfork and CLONE flags other than shared or copied memory; file mappings without an
- * anon_vma, which Linux does not copy at all.
+ * Entries of file mappings without an anon_vma are not copied at all: the child faults.
+ *
+ * Left out: vfork and CLONE flags other than shared or copied memory.
  */
+#include "core/fs.h"
 #include "core/huge_memory.h"
 
 struct mm_struct *mm_alloc(struct machine *m)
@@ -52,6 +54,8 @@ void exit_mmap(struct machine *m, struct mm_struct *mm)
 		unlink_anon_vmas(m, vma);
 	free_pgtables(m, mm, 0, TASK_SIZE, 0, 0);
 	mm->vmacache = NULL;
+	for (vma = vma_next(mm, NULL); vma; vma = vma_next(mm, vma))
+		unlink_file_vma(m, vma);
 	for (vma = vma_next(mm, NULL); vma; vma = next) {
 		next = vma_next(mm, vma);
 		rb_erase(&vma->vm_rb, &mm->mm_rb); /* its gaps interest nobody now */
@@ -123,7 +127,7 @@ static int copy_one_pte(struct machine *m, u32 dst_table, pte_t *dst, pte_t *src
 	charge(COST_PAGE_LINE);
 	get_page(page);
 	page_dup_rmap(page);
-	c->rss[MM_ANONPAGES] += 1;
+	c->rss[page_is_anon(page) ? MM_ANONPAGES : MM_FILEPAGES] += 1;
 	return 0;
 }
 
@@ -163,7 +167,8 @@ int copy_page_range(struct machine *m, struct mm_struct *dst, struct mm_struct *
 	u64 va = vma->vm_start;
 	u32 src_table;
 
-	/* Without an anon_vma nothing has been written: what reads mapped is the zero page again. */
+	/* Without an anon_vma nothing has been written: what reads mapped is the zero page again, or
+	 * the file's. */
 	if (!vma->anon_vma)
 		return 0;
 	while (va < vma->vm_end && (src_table = pt_next_leaf(m, src, &va, vma->vm_end))) {
@@ -210,6 +215,10 @@ static int dup_vma(struct machine *m, struct mm_struct *dst, struct vm_area_stru
 	if (err) {
 		vm_area_free(m, vma);
 		return err;
+	}
+	if (vma->vm_file) {
+		get_file(vma->vm_file);
+		vma_link_file(m, vma);
 	}
 	vma_link(dst, vma);
 	dst->total_vm += vma_pages(vma);

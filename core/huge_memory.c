@@ -21,7 +21,7 @@
 
 bool thp_vma_allowable(const struct machine *m, const struct vm_area_struct *vma, u64 va)
 {
-	if (m->knob.thp_enabled == THP_NEVER || vma->vm_flags & VM_NOHUGEPAGE)
+	if (m->knob.thp_enabled == THP_NEVER || vma->vm_flags & VM_NOHUGEPAGE || vma->vm_file)
 		return false;
 	if (m->knob.thp_enabled == THP_MADVISE && !(vma->vm_flags & VM_HUGEPAGE))
 		return false;

@@ -15,6 +15,7 @@
 #include "core/mmzone.h"
 #include "core/vmstat.h"
 #include "core/workqueue.h"
+#include "core/xarray.h"
 #include "lib/arena.h"
 
 /* ---- allocation flags (linux-mm.md 4.2) ------------------------------------------------------- */
@@ -68,6 +69,7 @@ typedef u32 gfp_t;
 struct swap_info_struct;
 struct kmem_cache;
 struct worker_pool;
+struct fs;
 
 /* One CPU's batches of pages on their way to an LRU list. (o); rotate: with interrupts off. */
 #define PAGEVEC_MAX 31
@@ -80,6 +82,7 @@ struct cpu_pagevecs {
 	struct pagevec lru_add[NR_LRU_LISTS]; /* one for all lists, or (to 3.10) one for each */
 	struct pagevec lru_rotate;            /* filled by completions: interrupts off */
 	struct pagevec lru_deactivate;
+	struct pagevec lru_deactivate_file;
 	struct pagevec lru_lazyfree;
 	struct pagevec activate_page;
 };
@@ -92,9 +95,23 @@ struct cpu_data {
 	struct work_struct stat_work;  /* itself or by this */
 	struct stat_cpu *stat_free;    /* (o) stat_cpus not in use, linked: see vmstat.c */
 	u64 swap_next[MAX_SWAPFILES];  /* cluster the CPU allocates from: next slot + 1; 0: none */
+	u32 nr_dirtied;                /* (o) since balance_dirty_pages() was last called */
+	u32 nr_xa_nodes;               /* (o) index nodes in stock: xa_preload() */
+	u32 xa_nodes[XA_HEIGHT_MAX];   /* (o) their handles */
 };
 
-enum slab_kind { SLAB_VMA, SLAB_ANON_VMA, SLAB_AVC, SLAB_MM, SLAB_TASK, NR_SLABS };
+enum slab_kind {
+	SLAB_VMA,
+	SLAB_ANON_VMA,
+	SLAB_AVC,
+	SLAB_MM,
+	SLAB_TASK,
+	SLAB_RADIX,
+	SLAB_INODE,
+	SLAB_FILE,
+	SLAB_EXTENT,
+	NR_SLABS
+};
 
 /*
  * Objects of one kind. Their host memory is a pool; the frames that their slabs would occupy are
@@ -167,6 +184,12 @@ struct machine {
 	u64 prev_swap_offset;          /* (a) */
 	u32 nr_rotate_swap;            /* (a) areas on rotating disks */
 	u64 nr_swap_errors[2];         /* (a) pages whose read, write failed */
+
+	/* files */
+	struct fs *fs;    /* (c) */
+	u32 shadow_first; /* index nodes with shadows only, newest first: xarray.c */
+	u32 shadow_last;
+	u64 nr_shadow_nodes;
 
 	/* waiting */
 	struct wait_queue_head
@@ -243,6 +266,16 @@ static inline struct lruvec *page_lruvec(const struct machine *m, const struct p
 		if (!populated_zone(z))                                                            \
 			;                                                                          \
 		else
+
+/* A zone of the first node: what has no place of its own is counted there. */
+static inline struct zone *boot_zone(const struct machine *m)
+{
+	struct zone *z = m->node[0].zone;
+
+	while (!populated_zone(z))
+		z++;
+	return z;
+}
 
 /* The node of the running CPU. */
 static inline struct pglist_data *this_node(struct machine *m)
@@ -431,8 +464,9 @@ void lru_add_drain_all(struct machine *m, bool counted);
 void rotate_reclaimable_page(struct machine *m, struct page *page); /* interrupt context */
 void activate_page(struct machine *m, struct page *page);
 void mark_page_accessed(struct machine *m, struct page *page);
-void deactivate_page(struct machine *m, struct page *page);    /* to inactive anon head */
-void mark_page_lazyfree(struct machine *m, struct page *page); /* to inactive file head */
+void deactivate_page(struct machine *m, struct page *page);      /* to inactive anon head */
+void deactivate_file_page(struct machine *m, struct page *page); /* could not be invalidated */
+void mark_page_lazyfree(struct machine *m, struct page *page);   /* to inactive file head */
 void put_page(struct machine *m, struct page *page);
 static inline void get_page(struct page *page)
 {
@@ -626,7 +660,7 @@ int split_vma(struct machine *m, struct vm_area_struct *vma, u64 addr, bool new_
 /* The VMA that [@addr, @end) with @vm_flags became part of; NULL: no neighbour can take it. */
 struct vm_area_struct *vma_merge(struct machine *m, struct mm_struct *mm,
                                  struct vm_area_struct *prev, u64 addr, u64 end, u32 vm_flags,
-                                 struct anon_vma *anon_vma, u64 pgoff);
+                                 struct file *file, struct anon_vma *anon_vma, u64 pgoff);
 /* A neighbour's anon_vma that @vma may share, so that they can merge later. */
 struct anon_vma *find_mergeable_anon_vma(struct vm_area_struct *vma);
 void mmap_audit(struct machine *m);
@@ -701,8 +735,11 @@ struct mmu_gather_batch {
 struct mmu_gather {
 	struct machine *m;
 	struct mm_struct *mm;
-	bool fullmm; /* the address space ends: flush all of it */
-	u64 start;   /* what to flush; start >= end: nothing */
+	bool fullmm;      /* the address space ends: flush all of it */
+	bool atomic;      /* a spin lock is held around it */
+	bool force_flush; /* what was just unmapped must be flushed before its lock is dropped */
+	bool seq_read;    /* the VMA being unmapped is read in order: its accesses do not count */
+	u64 start;        /* what to flush; start >= end: nothing */
 	u64 end;
 	struct page **cursor; /* where the next page goes, */
 	struct page **limit;  /* and where its batch ends */
@@ -728,6 +765,9 @@ void tlb_flush_mmu(struct mmu_gather *tlb);
 void tlb_finish_mmu(struct mmu_gather *tlb);
 /* Unmaps [@start, @end) of @vma; may flush, and may switch tasks between leaf tables. */
 void unmap_vma_range(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 start, u64 end);
+/* What a truncated file's mapping still shows: unmap_mapping_range(). The i_mmap lock is held, which
+ * may be a spin lock: never switches tasks. */
+void zap_file_range(struct machine *m, struct vm_area_struct *vma, u64 start, u64 end);
 /* The same with a gather of its own: MADV_DONTNEED. mmap_sem held. */
 void zap_page_range(struct machine *m, struct vm_area_struct *vma, u64 start, u64 end);
 
@@ -782,9 +822,10 @@ static inline bool __page_remove_rmap(struct page *page)
 	return --page->mapcount == 0;
 }
 
-/* Number of ptes found young, which are made old. *@dirty: was any pte dirty? Page locked. -1: the
- * rmap lock is contended (6.18). */
-int page_referenced(struct machine *m, struct page *page, u32 *vm_flags, bool *dirty);
+/* Number of ptes found young, which are made old. *@dirty: was any pte dirty (anonymous pages)?
+ * @is_locked: the caller has the page lock. -1: the rmap lock is contended (6.18). */
+int page_referenced(struct machine *m, struct page *page, bool is_locked, u32 *vm_flags,
+                    bool *dirty);
 
 enum ttu_flags {
 	TTU_BATCH_FLUSH = 1 << 0, /* leave the TLB flush to try_to_unmap_flush() */

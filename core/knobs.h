@@ -60,6 +60,9 @@
 #define KNOB_RMAP_LOCK(E) E(RMAP_LOCK_WAIT, "wait") E(RMAP_LOCK_TRY, "try")
 #define KNOB_SWAP_READAHEAD(E) E(SWAP_RA_CLUSTER, "cluster") E(SWAP_RA_VMA, "vma")
 #define KNOB_SWAP_SLOTS(E) E(SWAP_SLOTS_3_12, "3.12") E(SWAP_SLOTS_6_12, "6.12")
+#define KNOB_I_MMAP_LOCK(E) E(I_MMAP_SPIN, "spin") E(I_MMAP_MUTEX, "mutex") E(I_MMAP_RWSEM, "rwsem")
+#define KNOB_READAHEAD(E) E(READAHEAD_2_6_31, "2.6.31") E(READAHEAD_6_18, "6.18")
+#define KNOB_JOURNAL(E) E(JOURNAL_NONE, "none") E(JOURNAL_ORDERED, "ordered")
 #define KNOB_ZRAM_STREAMS(E) E(ZRAM_STREAMS_ONE, "one") E(ZRAM_STREAMS_PER_CPU, "per_cpu")
 #define KNOB_FREE_ESTIMATE(E)                                                                      \
 	E(ESTIMATE_CHEAP, "cheap")                                                                 \
@@ -96,6 +99,11 @@
 	    "zone_reclaim_mode is 1 if a node is farther than this from another; 0: never")        \
 	NUM(stat_interval, "vm.stat_interval", "s", 1, 3600, 1, 1, "sysctl",                       \
 	    "how often counters are folded")                                                       \
+	NUM(read_ahead_kb, "vm.read_ahead_kb", "kB", 0, 1 << 20, 128, 128,                         \
+	    "sysfs, queue/read_ahead_kb", "largest readahead window of a file")                    \
+	NUM(fault_around_bytes, "vm.fault_around_bytes", "B", 4096, 2 << 20, 65536, 65536,         \
+	    "debugfs, 8c6e50b0290c (3.15)",                                                        \
+	    "pages of the cache around a read fault are mapped too; 4096: only the one")           \
 	NUM(lru_batch, "lru.batch", "pages", 1, 31, 14, 31,                                        \
 	    "PAGEVEC_SIZE 14; folio_batch 31 (6.9)",                                               \
 	    "pages gathered per CPU before a lruvec is locked")                                    \
@@ -187,6 +195,25 @@
 	ENUM(rmap_lock, "reclaim.rmap_lock", KNOB_RMAP_LOCK, RMAP_LOCK_WAIT, RMAP_LOCK_TRY,        \
 	     "6d4675e60135 (5.19)",                                                                \
 	     "the ageing walk waits for a busy reverse-map lock, or keeps the page")               \
+	ENUM(young_flush, "reclaim.young_flush", KNOB_OFF_ON, KNOB_OFF, KNOB_OFF,                  \
+	     "b13b1d2d8692 (3.16) off", "clearing an accessed bit flushes its translation")        \
+	ENUM(i_mmap_lock, "file.i_mmap_lock", KNOB_I_MMAP_LOCK, I_MMAP_RWSEM, I_MMAP_RWSEM,        \
+	     "97a894136f29 (3.0) mutex, c8c06efa8b55 (3.19) rwsem",                                \
+	     "lock of the tree of a file's mappings")                                              \
+	ENUM(readahead, "readahead.form", KNOB_READAHEAD, READAHEAD_2_6_31, READAHEAD_6_18,        \
+	     "kernel version", "what continues a sequence: expected offsets too, or markers only") \
+	ENUM(mmap_sequential, "readahead.mmap_sequential", KNOB_OFF_ON, KNOB_OFF, KNOB_OFF,        \
+	     "to 2.6.38: 2.6.31's ondemand mmap readahead",                                        \
+	     "a fault on the page after the last one read is read ahead for as by read()")         \
+	ENUM(workingset_file, "workingset.file", KNOB_OFF_ON, KNOB_ON, KNOB_ON,                    \
+	     "a528910e12ec (3.15)", "shadow entries of evicted file pages; refaults activate")     \
+	ENUM(stable_pages, "fs.stable_pages", KNOB_OFF_ON, KNOB_OFF, KNOB_OFF,                     \
+	     "1d1d1a767206 (3.9)",                                                                 \
+	     "a page under writeback is not written to until that has ended")                      \
+	ENUM(buffer_heads, "fs.buffer_heads", KNOB_OFF_ON, KNOB_ON, KNOB_ON, "ext3, ext4",         \
+	     "pages that are written carry a buffer head, which holds a reference")                \
+	ENUM(journal, "fs.journal", KNOB_JOURNAL, JOURNAL_NONE, JOURNAL_NONE, "ext3",              \
+	     "ordered: buffers of written pages stay until the transaction commits")               \
 	ENUM(swap_readahead, "swap.readahead", KNOB_SWAP_READAHEAD, SWAP_RA_CLUSTER, SWAP_RA_VMA,  \
 	     "ec560175c0b6 (4.14)",                                                                \
 	     "by swap offset, or by address where the disk does not rotate")                       \
@@ -251,6 +278,9 @@ KNOB_DECLARE(direct_nap_policy, KNOB_DIRECT_NAP);
 KNOB_DECLARE(pcp_drain_policy, KNOB_PCP_DRAIN);
 KNOB_DECLARE(stat_worker_policy, KNOB_STAT_WORKER);
 KNOB_DECLARE(oom_policy, KNOB_OOM);
+KNOB_DECLARE(i_mmap_lock_policy, KNOB_I_MMAP_LOCK);
+KNOB_DECLARE(readahead_policy, KNOB_READAHEAD);
+KNOB_DECLARE(journal_policy, KNOB_JOURNAL);
 #undef KNOB_DECLARE
 #undef E
 

@@ -8,6 +8,7 @@
  * Boot order: page tables are reserved and the world told where they are; then zones, because all
  * else takes frames; then marks, objects, swap, and last the kswapd tasks, which use everything.
  */
+#include "core/fs.h"
 #include "core/huge_memory.h"
 #include "core/page_alloc.h"
 #include "core/workqueue.h"
@@ -131,6 +132,8 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 	if (!ret)
 		ret = workqueue_init(m);
 	if (!ret)
+		ret = fs_init(m);
+	if (!ret)
 		ret = swap_init(m);
 	if (!ret)
 		ret = kswapd_init(m);
@@ -172,6 +175,7 @@ void machine_destroy(struct machine *m)
 		return;
 	swap_destroy(m);
 	workqueue_destroy(m);
+	fs_destroy(m);
 	slab_destroy(m);
 	zones_destroy(m);
 	pt_destroy(m);

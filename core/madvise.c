@@ -197,7 +197,7 @@ static int madvise_huge(struct machine *m, struct vm_area_struct **vmap,
 	vm_flags |= advice == MM_MADV_HUGEPAGE ? VM_HUGEPAGE : VM_NOHUGEPAGE;
 	if (vm_flags == vma->vm_flags)
 		return 0;
-	merged = vma_merge(m, vma->vm_mm, *prev, start, end, vm_flags, vma->anon_vma,
+	merged = vma_merge(m, vma->vm_mm, *prev, start, end, vm_flags, vma->vm_file, vma->anon_vma,
 	                   vma_index(vma, start));
 	if (merged) {
 		*vmap = merged;

@@ -6,13 +6,15 @@
  * lock and looks again before it changes the entry: other threads fault, and reclaim unmaps, at any
  * order point in between.
  *
- * Huge pages are huge_memory.c's subject; a fault comes to them where it finds no leaf table.
+ * Huge pages are huge_memory.c's subject; a fault comes to them where it finds no leaf table. File
+ * mappings are filemap_fault.c's.
  *
- * Left out: file mappings, userfaultfd, stack growth. Their branches belong into
+ * Left out: userfaultfd, stack growth. Their branches belong into
  * handle_pte_fault() and handle_mm_fault(). Copy-on-write decides as Linux did before 5.19 whether a
  * page may be reused (reuse_swap_page()); today's PageAnonExclusive answers the same question with
  * fewer copies after fork.
  */
+#include "core/fs.h"
 #include "core/huge_memory.h"
 
 /* ---- anonymous pages ------------------------------------------------------------------------------- */
@@ -82,8 +84,17 @@ static inline void map_new_page(struct vm_fault *f, struct page *page, const str
 	if (!old) {
 		atomic_long_add(1, &f->mm->rss[MM_ANONPAGES]);
 		charge(COST_RSS);
+	} else if (unlikely(!page_is_anon(old))) {
+		atomic_long_add(1, &f->mm->rss[MM_ANONPAGES]);
+		atomic_long_add(-1, &f->mm->rss[MM_FILEPAGES]);
+		charge_n(COST_RSS, 2);
 	}
 	fault_set_pte(f, fault_mkwrite(f, fault_mk_pte(f, page)));
+}
+
+void fault_map_anon(struct vm_fault *f, struct page *page)
+{
+	map_new_page(f, page, NULL);
 }
 
 /*
@@ -188,6 +199,8 @@ static int wp_page_copy(struct vm_fault *f, struct page *old)
 	/* No thread may go on reading the old page after another has written the new one. */
 	fault_set_pte(f, (pte_t){0});
 	world_tlb_flush(&f->mm->as, f->va, f->va + PAGE_SIZE);
+	if (old && !page_is_anon(old))
+		world_contents_copied(&f->mm->as, f->va, page_to_pfn(m, page));
 	map_new_page(f, page, old);
 	if (old) {
 		page_remove_rmap(m, old);
@@ -208,10 +221,15 @@ int do_wp_page(struct vm_fault *f)
 
 	if (!pte_special(f->orig)) {
 		old = pfn_to_page(f->m, pte_pfn(f->orig));
-		if (wp_can_reuse(f, old, &changed))
-			return wp_page_reuse(f);
-		if (changed)
-			return 0;
+		if (unlikely(!page_is_anon(old))) {
+			if (f->vma->vm_flags & VM_SHARED)
+				return do_wp_file_page(f, old);
+		} else {
+			if (wp_can_reuse(f, old, &changed))
+				return wp_page_reuse(f);
+			if (changed)
+				return 0;
+		}
 		get_page(old);
 	}
 	spin_unlock(fault_ptl(f));
@@ -298,7 +316,7 @@ static inline int handle_pte_fault(struct vm_fault *f)
 	if (unlikely(!pte_none(f->orig) || f->mm->mm_users > 1))
 		f->orig = READ_ONCE(*f->pte);
 	if (likely(pte_none(f->orig)))
-		return do_anonymous_page(f);
+		return unlikely(f->vma->vm_file) ? do_file_fault(f) : do_anonymous_page(f);
 	if (!pte_present(f->orig))
 		return unlikely(pte_migration(f->orig)) ? migration_entry_wait(f) : do_swap_page(f);
 	return do_present_page(f);
@@ -307,7 +325,7 @@ static inline int handle_pte_fault(struct vm_fault *f)
 /* x86's access_error(): what may be written may be read. */
 static inline bool access_allowed(const struct vm_fault *f)
 {
-	return f->vma->vm_flags & (f->write ? VM_WRITE : VM_READ | VM_WRITE);
+	return f->vma->vm_flags & (f->write ? VM_WRITE : VM_READ | VM_WRITE | VM_EXEC);
 }
 
 /* ---- which VMA ---------------------------------------------------------------------------------------- */

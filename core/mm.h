@@ -21,10 +21,12 @@ enum mm_prot {
 	MM_PROT_NONE = 0,
 	MM_PROT_READ = 1,
 	MM_PROT_WRITE = 2,
+	MM_PROT_EXEC = 4,
 };
 
 enum mm_map {
 	MM_MAP_NORESERVE = 1,
+	MM_MAP_SHARED = 2, /* of a file */
 };
 
 enum mm_advice {
@@ -83,6 +85,19 @@ int do_munmap(struct machine *m, u64 va, u64 len);                         /* [t
 int do_mprotect(struct machine *m, u64 va, u64 len, int prot);             /* [task] */
 int do_brk(struct machine *m, u64 brk, u64 *now);                          /* [task] 0: ask */
 int do_madvise(struct machine *m, u64 va, u64 len, enum mm_advice advice); /* [task] */
+
+/* ---- files ---- */
+
+/*
+ * From the boot context, before the tasks start: a file of @size bytes, on the machine's first disk for
+ * files, or (@sparse) all hole. Its number goes to *@ino. -ENOSPC: the disk has not that much left.
+ */
+int machine_file_create(struct machine *m, const char *name, u64 size, bool sparse, u32 *ino);
+
+int do_open(struct machine *m, u32 ino, u32 *fd); /* [task] */
+int do_close(struct machine *m, u32 fd);          /* [task] */
+/* [task] @offset is a multiple of a page. Touching pages behind the file's end is a SIGBUS. */
+int do_mmap_file(struct machine *m, u32 fd, u64 offset, u64 len, int prot, int flags, u64 *va);
 
 enum world_access;
 /* [task] User code accesses [@va, @va + @len): every page once, in order or by @seed. */

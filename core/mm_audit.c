@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "core/fs.h"
 #include "core/huge_memory.h"
 
 /* ---- all entries of all tables ------------------------------------------------------------------------- */
@@ -92,6 +93,18 @@ static bool in_interval_tree(const struct anon_vma *anon_vma, const struct anon_
 	return false;
 }
 
+static bool in_file_tree(const struct vm_area_struct *vma)
+{
+	struct interval_node *node;
+
+	VM_BUG_ON(vma->shared.start != vma->vm_pgoff);
+	VM_BUG_ON(vma->shared.last != vma->vm_pgoff + vma_pages(vma) - 1);
+	interval_tree_for_each (node, &vma_mapping(vma)->i_mmap, vma->vm_pgoff, vma->vm_pgoff)
+		if (node == &vma->shared)
+			return true;
+	return false;
+}
+
 /* The VMA's chain: one root, no anon_vma twice, its own among them, intervals as the VMA is. */
 static void audit_chain(const struct vm_area_struct *vma)
 {
@@ -128,7 +141,8 @@ static u64 audit_vmas(struct mm_struct *mm)
 		VM_BUG_ON(vma->vm_start >= vma->vm_end || vma->vm_end > TASK_SIZE);
 		VM_BUG_ON((vma->vm_start | vma->vm_end) & ~PAGE_MASK);
 		VM_BUG_ON(prev && prev->vm_end > vma->vm_start);
-		VM_BUG_ON(vma->vm_pgoff != vma->vm_start >> PAGE_SHIFT); /* until there is mremap */
+		VM_BUG_ON(!vma->vm_file && vma->vm_pgoff != vma->vm_start >> PAGE_SHIFT);
+		VM_BUG_ON(vma->vm_file && !in_file_tree(vma));
 		VM_BUG_ON(vma->gap != vma->vm_start - (prev ? prev->vm_end : MMAP_MIN_ADDR));
 		audit_chain(vma);
 		nr_chains += list_count(&vma->anon_vma_chain);
@@ -203,14 +217,15 @@ static void audit_pte(struct machine *m, struct mm_struct *mm, u32 table, u64 va
 	struct vm_area_struct *vma = audit_find_vma(mm, va);
 	struct mm_count *c = arg;
 
-	(void)m, (void)table;
+	(void)table;
 	VM_BUG_ON_MSG(!vma, "mm %u: entry %lx at 0x%lx, outside any VMA", mm->id, pte.v, va);
 	VM_BUG_ON(pte_present(pte) && pte_write(pte) && !(vma->vm_flags & VM_WRITE));
 	VM_BUG_ON(pte_huge(pte) && (!vma_covers_pmd(vma, va) || va & ~PMD_MASK));
 	if (pte_swap(pte))
 		c->rss[MM_SWAPENTS] += 1;
 	else if (!pte_special(pte))
-		c->rss[MM_ANONPAGES] += pte_huge(pte) ? HPAGE_PMD_NR : 1;
+		c->rss[page_is_anon(pfn_to_page(m, pte_pfn(pte))) ? MM_ANONPAGES : MM_FILEPAGES] +=
+			pte_huge(pte) ? HPAGE_PMD_NR : 1;
 }
 
 static void audit_tables(struct machine *m, struct mm_struct *mm)
@@ -277,12 +292,21 @@ static void audit_mapped_page(struct machine *m, struct mm_struct *mm, u32 table
 	else
 		c->nr[pte_pfn(pte)] += 1;
 	page = pfn_to_page(m, pte_pfn(pte));
+	if (!vma && mm_is_changing(mm))
+		return;
+	if (!page_is_anon(page)) {
+		VM_BUG_ON_MSG(
+			!vma->vm_file || page->mapping != vma_mapping(vma)->number ||
+				page->index != vma_index(vma, va),
+			"pfn 0x%lx of file %u, page 0x%lx, is mapped at 0x%lx, which shows another",
+			pte_pfn(pte), page->mapping, page->index, va);
+		VM_BUG_ON(pte_write(pte) && !(vma->vm_flags & VM_SHARED));
+		return;
+	}
 	head = compound_head(page);
 	VM_BUG_ON(pte_huge(pte) && !page_is_head(page));
 	VM_BUG_ON(!page_is_anon(head));
 	index = head->index + (u64)(page - head);
-	if (!vma && mm_is_changing(mm))
-		return;
 	VM_BUG_ON_MSG(index != vma_index(vma, va), "pfn 0x%lx: index 0x%lx, mapped at 0x%lx",
 	              pte_pfn(pte), index, va);
 	/* A shared page must fault before it is written. */
@@ -330,7 +354,8 @@ static void audit_mapcounts(struct machine *m, const struct rmap_count *c)
 
 		for (u64 pfn = start; pfn < end; pfn++) {
 			const struct page *page = pfn_to_page(m, pfn);
-			s32 cache = page_test(page, PG_swapcache);
+			s32 cache = page_test(page, PG_swapcache) + page_test(page, PG_private) +
+			            (page_mapping(m, page) != NULL);
 
 			if (page_is_head(page)) {
 				audit_compound(m, c, pfn);

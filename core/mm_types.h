@@ -22,6 +22,7 @@
 struct machine;
 struct mm_struct;
 struct anon_vma;
+struct file;
 
 /* ---- pages ------------------------------------------------------------------------------- */
 
@@ -42,7 +43,7 @@ struct page {
 		u32 lru_prev;
 		s32 total_mapcount; /* (a) second page: entries that map any part of it */
 	};
-	u32 mapping; /* (P) PAGE_MAPPING_ANON | number of the anon_vma; 0: none; TAIL_MAPPING */
+	u32 mapping; /* (P) PAGE_MAPPING_ANON | number of the anon_vma, or of the inode; 0: none; TAIL_MAPPING */
 	union {
 		u64 index; /* page offset in the mapping; PG_buddy: the block's order and list, see
 			    * buddy_order(); in a pcp list: the migrate type */
@@ -60,7 +61,7 @@ struct page {
 _Static_assert(sizeof(struct page) == 32, "struct page is half a cache line");
 
 #define PAGE_MAPPING_ANON (1u << 31)
-#define TAIL_MAPPING 0x7ffffffeu /* no address_space has this number */
+#define TAIL_MAPPING 0xfffffffeu /* counts as anonymous; no anon_vma has this number */
 
 enum compound_flags {
 	COMPOUND_TAILS = 1 << 0,      /* tails beyond the third page are filled in: prep_tails() */
@@ -92,6 +93,7 @@ enum pageflags {
 	PG_zsmalloc, /* holds compressed pages */
 	PG_isolated, /* taken off its LRU by reclaim */
 	PG_compound, /* head or tail of a compound page */
+	PG_private,  /* has buffer heads, which hold a reference */
 	NR_PAGEFLAGS
 };
 #define PG_readahead PG_reclaim
@@ -144,6 +146,12 @@ static inline unsigned int page_nid(const struct page *p)
 static inline bool page_is_anon(const struct page *p)
 {
 	return p->mapping & PAGE_MAPPING_ANON;
+}
+
+/* On the file lists by nature: neither anonymous nor shared memory, nor on its way from swap. */
+static inline bool page_is_file(const struct page *p)
+{
+	return !page_is_anon(p) && !page_test(p, PG_swapbacked);
 }
 
 /*
@@ -337,26 +345,31 @@ struct pt_table {
 enum vm_flags {
 	VM_READ = 1 << 0,
 	VM_WRITE = 1 << 1,
+	VM_EXEC = 1 << 2,
 	VM_SHARED = 1 << 3,
 	VM_GROWSDOWN = 1 << 8,
 	VM_LOCKED = 1 << 13,
 	VM_NOHUGEPAGE = 1 << 14, /* madvise() */
 	VM_HUGEPAGE = 1 << 15,
+	VM_SEQ_READ = 1 << 16,  /* MADV_SEQUENTIAL */
+	VM_RAND_READ = 1 << 17, /* MADV_RANDOM */
 	VM_ACCOUNT = 1 << 20,
 	VM_NORESERVE = 1 << 21,
 };
 
 struct vm_area_struct {
-	u64 vm_start;                    /* (M) */
-	u64 vm_end;                      /* (M) exclusive */
-	u64 vm_pgoff;                    /* (M) anonymous: vm_start >> PAGE_SHIFT at creation */
-	u32 vm_flags;                    /* (M) */
+	u64 vm_start; /* (M) */
+	u64 vm_end;   /* (M) exclusive */
+	u64 vm_pgoff; /* (M) in the file; anonymous: vm_start >> PAGE_SHIFT at creation */
+	u32 vm_flags; /* (M) */
 	struct mm_struct *vm_mm;         /* (c) */
 	struct rb_node vm_rb;            /* (M) in mm->mm_rb, by address */
 	u64 gap;                         /* (M) bytes free below vm_start */
 	u64 subtree_gap;                 /* (M) the largest gap at or below vm_rb */
 	struct rw_semaphore vm_lock;     /* read: a fault is at work here (knob fault.vma_lock) */
 	u64 vm_lock_seq;                 /* == mm->mm_lock_seq: write-locked by mmap_sem's writer */
+	struct file *vm_file;            /* (M) what it maps; NULL: anonymous memory */
+	struct interval_node shared;     /* (i_mmap lock) in the file's i_mmap, by page offset */
 	struct anon_vma *anon_vma;       /* (M) set once, under mmap_sem read and page_table_lock */
 	struct list_head anon_vma_chain; /* (M, A) of struct anon_vma_chain */
 	struct world_touch touch;        /* of what reverse walks read */
@@ -389,7 +402,7 @@ struct anon_vma_chain {
 
 /* ---- address spaces -------------------------------------------------------------------------- */
 
-enum mm_counter { MM_ANONPAGES, MM_SWAPENTS, NR_MM_COUNTERS };
+enum mm_counter { MM_ANONPAGES, MM_SWAPENTS, MM_FILEPAGES, NR_MM_COUNTERS };
 
 struct mm_struct {
 	struct world_as as; /* first: the world knows it */

@@ -8,9 +8,10 @@
  * A new mapping, a changed protection or a grown heap becomes part of its neighbours where flags,
  * page offsets and anon_vmas allow (vma_merge()), and splits them where it covers a part.
  *
- * Left out: MAP_FIXED, file and shared mappings, mremap, stack growth, overcommit limits, address
+ * Left out: MAP_FIXED, shared anonymous mappings, mremap, stack growth, overcommit limits, address
  * randomization, and today's alignment of large mappings to huge pages.
  */
+#include "core/fs.h"
 #include "core/huge_memory.h"
 
 /* ---- the tree ----------------------------------------------------------------------------------------- */
@@ -132,6 +133,7 @@ struct vm_area_struct *vm_area_dup(struct machine *m, const struct vm_area_struc
 	new->vm_end = vma->vm_end;
 	new->vm_pgoff = vma->vm_pgoff;
 	new->vm_flags = vma->vm_flags;
+	new->vm_file = vma->vm_file; /* no reference, and not in its tree */
 	new->anon_vma = vma->anon_vma;
 	return new;
 }
@@ -201,6 +203,14 @@ static void vma_change_ranges(struct mm_struct *mm, const struct vma_change *c)
 	struct vm_area_struct *n = c->neighbour;
 	struct anon_vma *anon_vma = c->vma->anon_vma ? c->vma->anon_vma : n ? n->anon_vma : NULL;
 
+	struct address_space *mapping = vma_mapping(c->vma);
+
+	if (mapping) {
+		i_mmap_lock_write(mm->machine, mapping);
+		vma_interval_remove(c->vma);
+		if (n)
+			vma_interval_remove(n);
+	}
 	if (anon_vma) {
 		anon_vma_lock_write(anon_vma);
 		anon_vma_interval_remove(c->vma);
@@ -215,6 +225,12 @@ static void vma_change_ranges(struct mm_struct *mm, const struct vma_change *c)
 		if (n)
 			anon_vma_interval_insert(n);
 		anon_vma_unlock_write(anon_vma);
+	}
+	if (mapping) {
+		vma_interval_insert(c->vma);
+		if (n)
+			vma_interval_insert(n);
+		i_mmap_unlock_write(mm->machine, mapping);
 	}
 	vma_gap_changed(c->vma);
 	vma_gap_changed(vma_next(mm, c->vma));
@@ -251,6 +267,7 @@ static int vma_adjust(struct machine *m, const struct vma_change *c)
 		if (!c->gone[i])
 			continue;
 		unlink_anon_vmas(m, c->gone[i]);
+		unlink_file_vma(m, c->gone[i]);
 		vm_area_free(m, c->gone[i]);
 	}
 	return 0;
@@ -276,6 +293,9 @@ static int __split_vma(struct machine *m, struct vm_area_struct *vma, u64 addr, 
 	}
 	c.start = new_below ? addr : vma->vm_start;
 	c.end = new_below ? vma->vm_end : addr;
+	if (new->vm_file)
+		get_file(new->vm_file);
+	vma_link_file(m, new);
 	err = vma_adjust(m, &c);
 	VM_BUG_ON(err);
 	vma_start_write(new);
@@ -306,16 +326,18 @@ static bool is_mergeable_anon_vma(const struct anon_vma *a, const struct anon_vm
 }
 
 static bool can_vma_merge_before(const struct vm_area_struct *vma, u32 vm_flags,
-                                 const struct anon_vma *anon_vma, u64 pgoff_end)
+                                 const struct file *file, const struct anon_vma *anon_vma,
+                                 u64 pgoff_end)
 {
-	return vma->vm_flags == vm_flags && is_mergeable_anon_vma(anon_vma, vma->anon_vma, vma) &&
-	       vma->vm_pgoff == pgoff_end;
+	return vma->vm_flags == vm_flags && vma->vm_file == file &&
+	       is_mergeable_anon_vma(anon_vma, vma->anon_vma, vma) && vma->vm_pgoff == pgoff_end;
 }
 
 static bool can_vma_merge_after(const struct vm_area_struct *vma, u32 vm_flags,
-                                const struct anon_vma *anon_vma, u64 pgoff)
+                                const struct file *file, const struct anon_vma *anon_vma, u64 pgoff)
 {
-	return vma->vm_flags == vm_flags && is_mergeable_anon_vma(anon_vma, vma->anon_vma, vma) &&
+	return vma->vm_flags == vm_flags && vma->vm_file == file &&
+	       is_mergeable_anon_vma(anon_vma, vma->anon_vma, vma) &&
 	       vma->vm_pgoff + vma_pages(vma) == pgoff;
 }
 
@@ -331,7 +353,7 @@ static bool can_vma_merge_after(const struct vm_area_struct *vma, u32 vm_flags,
  */
 struct vm_area_struct *vma_merge(struct machine *m, struct mm_struct *mm,
                                  struct vm_area_struct *prev, u64 addr, u64 end, u32 vm_flags,
-                                 struct anon_vma *anon_vma, u64 pgoff)
+                                 struct file *file, struct anon_vma *anon_vma, u64 pgoff)
 {
 	struct vm_area_struct *area = vma_next(mm, prev); /* what the range covers, if anything */
 	struct vm_area_struct *next = area;
@@ -343,9 +365,9 @@ struct vm_area_struct *vma_merge(struct machine *m, struct mm_struct *mm,
 	if (area && area->vm_start >= end)
 		area = NULL;
 	with_prev = prev && prev->vm_end == addr &&
-	            can_vma_merge_after(prev, vm_flags, anon_vma, pgoff);
+	            can_vma_merge_after(prev, vm_flags, file, anon_vma, pgoff);
 	with_next = next && next->vm_start == end &&
-	            can_vma_merge_before(next, vm_flags, anon_vma,
+	            can_vma_merge_before(next, vm_flags, file, anon_vma,
 	                                 pgoff + ((end - addr) >> PAGE_SHIFT));
 
 	if (with_prev) {
@@ -383,10 +405,10 @@ struct vm_area_struct *vma_merge(struct machine *m, struct mm_struct *mm,
 /* Would @a and @b merge but for protections, which may be made equal some day? */
 static bool anon_vma_compatible(const struct vm_area_struct *a, const struct vm_area_struct *b)
 {
-	const u32 prot = VM_READ | VM_WRITE;
+	const u32 prot = VM_READ | VM_WRITE | VM_EXEC;
 
 	return a->vm_end == b->vm_start && !((a->vm_flags ^ b->vm_flags) & ~prot) &&
-	       b->vm_pgoff == a->vm_pgoff + vma_pages(a);
+	       a->vm_file == b->vm_file && b->vm_pgoff == a->vm_pgoff + vma_pages(a);
 }
 
 struct anon_vma *find_mergeable_anon_vma(struct vm_area_struct *vma)
@@ -435,21 +457,27 @@ static u32 calc_vm_flags(int prot, int flags)
 		vm_flags |= VM_READ;
 	if (prot & MM_PROT_WRITE)
 		vm_flags |= VM_WRITE;
+	if (prot & MM_PROT_EXEC)
+		vm_flags |= VM_EXEC;
+	if (flags & MM_MAP_SHARED)
+		vm_flags |= VM_SHARED;
 	if (flags & MM_MAP_NORESERVE)
 		vm_flags |= VM_NORESERVE;
-	else if (prot & MM_PROT_WRITE)
+	else if (prot & MM_PROT_WRITE && !(flags & MM_MAP_SHARED))
 		vm_flags |= VM_ACCOUNT;
 	return vm_flags;
 }
 
-/* Maps [@addr, @addr + @len), which is free, with @vm_flags. */
-static int mmap_region(struct machine *m, struct mm_struct *mm, u64 addr, u64 len, u32 vm_flags)
+/* Maps [@addr, @addr + @len), which is free, with @vm_flags: @file from page @pgoff on, or (NULL)
+ * anonymous memory, whose offset is its address. */
+static int mmap_region(struct machine *m, struct mm_struct *mm, u64 addr, u64 len, u32 vm_flags,
+                       struct file *file, u64 pgoff)
 {
 	struct vm_area_struct *next = find_vma(mm, addr);
 	struct vm_area_struct *prev = next ? vma_prev(next) : rb_vma(rb_last(&mm->mm_rb));
 	struct vm_area_struct *vma;
 
-	vma = vma_merge(m, mm, prev, addr, addr + len, vm_flags, NULL, addr >> PAGE_SHIFT);
+	vma = vma_merge(m, mm, prev, addr, addr + len, vm_flags, file, NULL, pgoff);
 	if (!vma) {
 		if (mm->map_count >= MAX_MAP_COUNT)
 			return -ENOMEM;
@@ -458,8 +486,13 @@ static int mmap_region(struct machine *m, struct mm_struct *mm, u64 addr, u64 le
 			return -ENOMEM;
 		vma->vm_start = addr;
 		vma->vm_end = addr + len;
-		vma->vm_pgoff = addr >> PAGE_SHIFT;
+		vma->vm_pgoff = pgoff;
 		vma->vm_flags = vm_flags;
+		if (file) {
+			get_file(file);
+			vma->vm_file = file;
+			vma_link_file(m, vma);
+		}
 		vma_start_write(vma);
 		vma_link(mm, vma);
 		charge(COST_VMA_OP);
@@ -468,27 +501,48 @@ static int mmap_region(struct machine *m, struct mm_struct *mm, u64 addr, u64 le
 	return 0;
 }
 
-int do_mmap(struct machine *m, u64 len, int prot, int flags, u64 *va)
+static int __do_mmap(struct machine *m, struct file *file, u64 pgoff, u64 len, int prot, int flags,
+                     u64 *va)
 {
-	struct task *t = sys_enter(SPAN_MMAP);
+	struct task *t = current_task();
 	struct mm_struct *mm = t->mm;
 	u64 addr;
-	int err = -EINVAL;
+	int err = -ENOMEM;
 
 	if (!len)
-		goto out;
-	err = -ENOMEM;
+		return -EINVAL;
 	if (len > TASK_SIZE)
-		goto out;
+		return -ENOMEM;
 	len = ALIGN(len, PAGE_SIZE);
 	mmap_write_lock(mm);
 	addr = unmapped_area_topdown(mm, len);
 	if (addr)
-		err = mmap_region(m, mm, addr, len, calc_vm_flags(prot, flags));
-	if (!err)
+		err = mmap_region(m, mm, addr, len, calc_vm_flags(prot, flags), file,
+		                  file ? pgoff : addr >> PAGE_SHIFT);
+	if (!err) {
 		*va = addr;
+		if (file)
+			world_contents_map(&mm->as, addr, addr + len, file->f_inode->nr_created,
+			                   pgoff, flags & MM_MAP_SHARED);
+	}
 	mmap_write_unlock(mm);
-out:
+	return err;
+}
+
+int do_mmap(struct machine *m, u64 len, int prot, int flags, u64 *va)
+{
+	struct task *t = sys_enter(SPAN_MMAP);
+
+	return sys_exit(t, __do_mmap(m, NULL, 0, len, prot, flags & ~MM_MAP_SHARED, va));
+}
+
+int do_mmap_file(struct machine *m, u32 fd, u64 offset, u64 len, int prot, int flags, u64 *va)
+{
+	struct task *t = sys_enter(SPAN_MMAP);
+	int err = -EINVAL;
+
+	if (!(offset & ~PAGE_MASK) && offset >> PAGE_SHIFT <= XA_INDEX_MAX - (len >> PAGE_SHIFT))
+		err = __do_mmap(m, fd_file(m, fd), offset >> PAGE_SHIFT, len, prot, flags, va);
 	return sys_exit(t, err);
 }
 
@@ -537,8 +591,13 @@ static void unmap_region(struct machine *m, struct mm_struct *mm, struct vm_area
 	}
 	tlb_finish_mmu(&tlb);
 	world_contents_zero(&mm->as, start, end, true);
-	for (vma = first; vma && vma->vm_start < end; vma = vma_next(mm, vma))
+	for (vma = first; vma && vma->vm_start < end; vma = vma_next(mm, vma)) {
 		unlink_anon_vmas(m, vma);
+		if (unlikely(vma->vm_file)) {
+			world_contents_map(&mm->as, vma->vm_start, vma->vm_end, 0, 0, false);
+			unlink_file_vma(m, vma);
+		}
+	}
 	free_pgtables(m, mm, start, end, prev ? prev->vm_end : 0, vma ? vma->vm_start : 0);
 	for (vma = first; vma && vma->vm_start < end; vma = next) {
 		next = vma_next(mm, vma);
@@ -598,7 +657,7 @@ static int set_brk(struct machine *m, struct mm_struct *mm, u64 brk)
 		if (next && next->vm_start < new_end + PAGE_SIZE)
 			return -ENOMEM;
 		err = mmap_region(m, mm, old_end, new_end - old_end,
-		                  VM_READ | VM_WRITE | VM_ACCOUNT);
+		                  VM_READ | VM_WRITE | VM_ACCOUNT, NULL, old_end >> PAGE_SHIFT);
 	}
 	if (!err)
 		mm->brk = brk;

@@ -12,7 +12,7 @@
 static pte_t pte_modify(pte_t pte, u32 vm_flags)
 {
 	pte = pte_clear(pte, PTE_WRITE | PTE_USER);
-	return vm_flags & (VM_READ | VM_WRITE) ? pte_set(pte, PTE_USER) : pte;
+	return vm_flags & (VM_READ | VM_WRITE | VM_EXEC) ? pte_set(pte, PTE_USER) : pte;
 }
 
 /* Present entries that were changed in [@va, @end) of one leaf table. */
@@ -76,8 +76,8 @@ static int mprotect_fixup(struct machine *m, struct vm_area_struct **vmap,
 		*prev = vma;
 		return 0;
 	}
-	merged =
-		vma_merge(m, mm, *prev, start, end, vm_flags, vma->anon_vma, vma_index(vma, start));
+	merged = vma_merge(m, mm, *prev, start, end, vm_flags, vma->vm_file, vma->anon_vma,
+	                   vma_index(vma, start));
 	if (merged) {
 		vma = merged;
 	} else {
@@ -106,14 +106,15 @@ static int __do_mprotect(struct machine *m, struct mm_struct *mm, u64 start, u64
 		return -ENOMEM;
 	prev = start > vma->vm_start ? vma : vma_prev(vma);
 	for (;;) {
-		u32 vm_flags = vma->vm_flags & ~(VM_READ | VM_WRITE);
+		u32 vm_flags = vma->vm_flags & ~(VM_READ | VM_WRITE | VM_EXEC);
 		u64 next = min(end, vma->vm_end);
 		int err;
 
 		vm_flags |= prot & MM_PROT_READ ? VM_READ : 0;
 		vm_flags |= prot & MM_PROT_WRITE ? VM_WRITE : 0;
+		vm_flags |= prot & MM_PROT_EXEC ? VM_EXEC : 0;
 		/* Private memory that becomes writable is accounted from then on. */
-		if (vm_flags & VM_WRITE && !(vm_flags & VM_NORESERVE))
+		if (vm_flags & VM_WRITE && !(vm_flags & (VM_NORESERVE | VM_SHARED)))
 			vm_flags |= VM_ACCOUNT;
 		err = mprotect_fixup(m, &vma, &prev, at, next, vm_flags);
 		if (err)

@@ -37,7 +37,7 @@ void blk_start_plug(struct machine *m, struct blk_plug *plug)
 		*current = plug;
 }
 
-static void submit_io(struct world_io *io)
+void blk_submit_io(struct world_io *io)
 {
 	int err = world_io_submit(io);
 
@@ -54,7 +54,7 @@ static void flush_plug(struct blk_plug *plug)
 	memcpy(io, plug->io, nr * sizeof(io[0]));
 	plug->nr = 0;
 	for (u32 i = 0; i < nr; i++)
-		submit_io(io[i]);
+		blk_submit_io(io[i]);
 }
 
 void blk_flush_plug(struct machine *m)
@@ -146,7 +146,7 @@ static void end_swap_read(struct world_io *io, int err)
 
 /* ---- submission ------------------------------------------------------------------------------------- */
 
-static struct world_io *io_alloc(struct machine *m)
+struct world_io *blk_io_alloc(struct machine *m)
 {
 	u32 handle;
 
@@ -175,7 +175,7 @@ static void swap_submit(struct machine *m, struct page *page, bool write)
 		return;
 	if (plug && plug->nr == BLK_MAX_REQUEST_COUNT)
 		flush_plug(plug);
-	io = io_alloc(m);
+	io = blk_io_alloc(m);
 	io->disk = si->disk;
 	io->write = write;
 	io->sync = !write;
@@ -188,7 +188,7 @@ static void swap_submit(struct machine *m, struct page *page, bool write)
 	if (plug)
 		plug->io[plug->nr++] = io;
 	else
-		submit_io(io);
+		blk_submit_io(io);
 }
 
 static void __swap_writepage(struct machine *m, struct page *page)

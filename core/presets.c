@@ -45,7 +45,10 @@ static const struct preset presets[] = {
          "3.1",
          0,
          {
-		 {"numa.reclaim_distance", 20}, /* 3.0 */
+		 {"numa.reclaim_distance", 20},          /* 3.0 */
+		 {"file.i_mmap_lock", I_MMAP_SPIN},      /* 3.0 */
+		 {"readahead.mmap_sequential", KNOB_ON}, /* 3.0 */
+		 {"fs.stable_pages", KNOB_OFF},          /* 3.0 */
 	 }},
 	{"3.1",
          "3.16",
@@ -61,6 +64,10 @@ static const struct preset presets[] = {
 		 {"reclaim.proportion", KNOB_OFF},  /* 3.11 */
 		 {"reclaim.kswapd", KSWAPD_2_6_36}, /* 3.12; it changed little by little */
 		 {"numa.reclaim_distance", 30},     /* 3.16 */
+		 {"fs.stable_pages", KNOB_ON},      /* 3.9: only where the device needs it */
+		 {"vm.fault_around_bytes", 4096},   /* 3.15 */
+		 {"workingset.file", KNOB_OFF},     /* 3.15 */
+		 {"reclaim.young_flush", KNOB_ON},  /* 3.16 */
 	 }},
 	{"3.16",
          "4.0",
@@ -68,6 +75,7 @@ static const struct preset presets[] = {
          {
 		 {"vmstat.worker", STAT_WORKER_ALL}, /* 3.18 */
 		 {"alloc.slowpath", SLOWPATH_3_0},   /* 3.19 */
+		 {"file.i_mmap_lock", I_MMAP_MUTEX}, /* 3.19 */
 	 }},
 	{"4.0", NULL, 0, {{0}}},
 	{"4.5",

@@ -12,11 +12,12 @@
  *
  * A huge page's references are counted here; otherwise reclaim has it split first (huge_split.c).
  *
- * Left out: file pages, VM_LOCKED (both come with their issues), KSM.
+ * File pages are in rmap_file.c. Left out: VM_LOCKED, KSM.
  */
 #include <string.h>
 
 #include "core/huge_memory.h"
+#include "core/rmap.h"
 
 /* ---- mapping counts ---------------------------------------------------------------------------- */
 
@@ -84,9 +85,10 @@ void page_remove_rmap(struct machine *m, struct page *page)
 		page_remove_rmap_compound(m, page);
 		return;
 	}
-	/* The mapping stays until the page is freed: it is only meaningful while mapped. */
+	/* The mapping stays until the page is freed: an anonymous one is only meaningful while mapped. */
 	if (__page_remove_rmap(page))
-		mod_node_state(page_zone(m, page), NR_ANON_MAPPED, -1);
+		mod_node_state(page_zone(m, page),
+		               likely(page_is_anon(page)) ? NR_ANON_MAPPED : NR_FILE_MAPPED, -1);
 }
 
 /* ---- walks ---------------------------------------------------------------------------------------- */
@@ -134,20 +136,8 @@ static u64 vma_address(const struct page *page, const struct vm_area_struct *vma
 	return vma->vm_start + ((page->index - vma->vm_pgoff) << PAGE_SHIFT);
 }
 
-/* Where one VMA maps the page: the entry, its table's lock held. */
-struct rmap_pte {
-	struct vm_area_struct *vma;
-	u64 va;
-	u32 table;
-	pte_t *pte;
-};
-
-/*
- * Looks whether @vma maps @page. True: *@r is filled, and the table's lock is held. As Linux's
- * page_check_address(), it peeks before it locks.
- */
-static bool page_check_address(struct machine *m, struct page *page, struct vm_area_struct *vma,
-                               struct rmap_pte *r)
+bool page_check_address(struct machine *m, struct page *page, struct vm_area_struct *vma,
+                        struct rmap_pte *r)
 {
 	pte_t entry;
 
@@ -243,11 +233,12 @@ static int huge_referenced(struct machine *m, struct page *head, struct anon_vma
 }
 
 /*
- * How many ptes found the page in use since the last look; they are made old. No flush: a stale
- * "accessed" in a TLB only means that one access is not seen (x86 since 3.16, b13b1d2d8692).
+ * How many ptes found the page in use since the last look; they are made old. No flush, since 3.16: a
+ * stale "accessed" in a TLB only means that one access is not seen (knob reclaim.young_flush).
  * Ends when all ptes that the mapcount promised have been seen.
  */
-int page_referenced(struct machine *m, struct page *page, u32 *vm_flags, bool *dirty)
+int page_referenced(struct machine *m, struct page *page, bool is_locked, u32 *vm_flags,
+                    bool *dirty)
 {
 	struct anon_vma *anon_vma;
 	struct interval_node *node;
@@ -256,8 +247,10 @@ int page_referenced(struct machine *m, struct page *page, u32 *vm_flags, bool *d
 	int referenced = 0;
 	bool busy;
 
-	*vm_flags = 0;
 	*dirty = false;
+	if (!page_is_anon(page))
+		return page_referenced_file(m, page, is_locked, vm_flags);
+	*vm_flags = 0;
 	anon_vma = page_lock_anon_vma(m, page, m->knob.rmap_lock == RMAP_LOCK_TRY, &busy);
 	if (!anon_vma)
 		return busy ? -1 : 0;
@@ -276,6 +269,7 @@ int page_referenced(struct machine *m, struct page *page, u32 *vm_flags, bool *d
 		if (pte_young(entry)) {
 			*r.pte = pte_clear(entry, PTE_ACCESSED);
 			charge(COST_PTE);
+			flush_young(m, &r);
 			referenced += 1;
 			*vm_flags |= vma->vm_flags;
 		}
@@ -315,6 +309,14 @@ static void set_tlb_ubc_flush_pending(struct machine *m, struct mm_struct *mm, b
 	/* A page that can still be written through a stale translation must not be written out. */
 	ubc->writable |= writable;
 	mm->tlb_flush_batched = true;
+}
+
+void unmap_flush(struct machine *m, struct mm_struct *mm, u64 va, pte_t entry, u32 flags)
+{
+	if (should_defer_flush(m, mm, flags))
+		set_tlb_ubc_flush_pending(m, mm, pte_dirty(entry));
+	else
+		world_tlb_flush(&mm->as, va, va + PAGE_SIZE);
 }
 
 void try_to_unmap_flush(struct machine *m)
@@ -406,10 +408,7 @@ static enum ttu_result try_to_unmap_one(struct machine *m, struct page *page, st
 
 	set_pte(m, r->table, r->pte, (pte_t){0});
 	charge(COST_PTE);
-	if (should_defer_flush(m, mm, flags))
-		set_tlb_ubc_flush_pending(m, mm, pte_dirty(entry));
-	else
-		world_tlb_flush(&mm->as, r->va, r->va + PAGE_SIZE);
+	unmap_flush(m, mm, r->va, entry, flags);
 	if (pte_dirty(entry))
 		page_set(page, PG_dirty);
 
@@ -442,6 +441,8 @@ enum ttu_result try_to_unmap(struct machine *m, struct page *page, u32 flags)
 	bool busy;
 
 	VM_BUG_ON(!page_test(page, PG_locked));
+	if (!page_is_anon(page))
+		return try_to_unmap_file(m, page, flags);
 	anon_vma = page_lock_anon_vma(m, page, false, &busy);
 	if (!anon_vma)
 		return page_mapped(page) ? SWAP_FAIL : SWAP_SUCCESS;

@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 
-#include "core/internal.h"
+#include "core/fs.h"
 
 /*
  * Bytes are Linux 4.0's on x86-64 with the usual configuration (/proc/slabinfo). A task is its
@@ -29,6 +29,10 @@ static const struct {
 	[SLAB_AVC] = {"anon_vma_chain", sizeof(struct anon_vma_chain), 64, 1u << 26},
 	[SLAB_MM] = {"mm_struct", sizeof(struct mm_struct), 896, 1u << 18},
 	[SLAB_TASK] = {"task_struct", sizeof(struct task), 24576, 1u << 18},
+	[SLAB_RADIX] = {"radix_tree_node", sizeof(struct xa_node), 576, 1u << 26},
+	[SLAB_INODE] = {"inode_cache", sizeof(struct inode), 1024, 1u << 22},
+	[SLAB_FILE] = {"filp", sizeof(struct file), 256, 1u << 22},
+	[SLAB_EXTENT] = {"extent_status", sizeof(struct extent), 40, 1u << 26},
 };
 
 int slab_init(struct machine *m)

@@ -390,6 +390,31 @@ static bool deactivate_fn(struct machine *m, struct page *page, struct lruvec *l
 	return true;
 }
 
+/*
+ * A page that invalidation had to leave, because it is dirty or somebody had it locked. One that has to
+ * be written comes to the tail when that has been done; a clean one is there at once.
+ */
+static bool deactivate_file_fn(struct machine *m, struct page *page, struct lruvec *lruvec)
+{
+	bool active = page_test(page, PG_active);
+	bool busy = page_test(page, PG_dirty) || page_test(page, PG_writeback);
+
+	if (page_mapped(page))
+		return false;
+	del_page_from_lru_list(m, page, lruvec);
+	page_clear(page, PG_active);
+	page_clear(page, PG_referenced);
+	if (busy) {
+		page_set(page, PG_reclaim);
+		add_page_to_lru_list(m, page, lruvec);
+	} else {
+		add_page_to_lru_list_tail(m, page, lruvec);
+		count_vm_event(m, PGROTATED);
+	}
+	update_page_reclaim_stat(lruvec, true, false);
+	return active;
+}
+
 /* Clean until written again: belongs with what can be dropped without I/O, the file pages (4.12). */
 static bool lazyfree_fn(struct machine *m, struct page *page, struct lruvec *lruvec)
 {
@@ -427,6 +452,16 @@ void deactivate_page(struct machine *m, struct page *page)
 		return;
 	if (pagevec_add(m, pvec, page))
 		pagevec_lru_move(m, pvec, deactivate_fn, PGDEACTIVATE);
+}
+
+void deactivate_file_page(struct machine *m, struct page *page)
+{
+	struct pagevec *pvec = &this_cpu(m)->pvec.lru_deactivate_file;
+
+	if (!page_evictable_lru(page))
+		return;
+	if (pagevec_add(m, pvec, page))
+		pagevec_lru_move(m, pvec, deactivate_file_fn, PGDEACTIVATE);
 }
 
 void mark_page_lazyfree(struct machine *m, struct page *page)
@@ -514,6 +549,8 @@ void lru_add_drain(struct machine *m)
 		pagevec_lru_move(m, &pv->lru_rotate, rotate_fn, PGROTATED);
 		world_irq_restore();
 	}
+	if (pv->lru_deactivate_file.nr)
+		pagevec_lru_move(m, &pv->lru_deactivate_file, deactivate_file_fn, PGDEACTIVATE);
 	if (pv->lru_deactivate.nr)
 		pagevec_lru_move(m, &pv->lru_deactivate, deactivate_fn, PGDEACTIVATE);
 	if (pv->lru_lazyfree.nr)

@@ -168,4 +168,8 @@ void blk_start_plug(struct machine *m, struct blk_plug *plug);
 void blk_finish_plug(struct machine *m, struct blk_plug *plug);
 void blk_flush_plug(struct machine *m);
 
+/* A request of io_pool, which its completion gives back; waits for one. May switch tasks. */
+struct world_io *blk_io_alloc(struct machine *m);
+void blk_submit_io(struct world_io *io); /* past the plug */
+
 #endif

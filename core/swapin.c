@@ -16,11 +16,7 @@
  */
 #include "core/fault.h"
 
-/*
- * Locks @page. False: it had to be waited for, and the lock of the address space has been dropped
- * meanwhile, so that munmap() and mmap() of other threads do not wait for the disk as well.
- */
-static bool lock_page_or_retry(struct vm_fault *f, struct page *page)
+bool lock_page_or_retry(struct vm_fault *f, struct page *page)
 {
 	if (trylock_page(f->m, page))
 		return true;

@@ -181,6 +181,11 @@ static void free_list(struct machine *m, struct page_list *list)
 		free_unref_page_list(m, list);
 }
 
+static bool scan_by_cost(const struct machine *m)
+{
+	return m->get_scan_count == get_scan_count_cost;
+}
+
 /* ---- the active list ------------------------------------------------------------------------------ */
 
 /*
@@ -192,6 +197,7 @@ void shrink_active_list(struct machine *m, unsigned long nr_to_scan, struct lruv
 {
 	bool file = is_file_lru(lru);
 	unsigned long nr_referenced = 0;
+	unsigned long nr_rotated = 0;
 	struct page_list free;
 	struct isolated iso;
 	struct page *page;
@@ -208,15 +214,21 @@ void shrink_active_list(struct machine *m, unsigned long nr_to_scan, struct lruv
 
 	for (page = page_list_last(&iso.pages); page; page = page_list_prev(&iso.pages, page)) {
 		u32 vm_flags;
+		bool referenced;
 		bool dirty;
 
 		charge(COST_SCAN_PAGE);
 		world_cond_resched();
 		span_enter(SPAN_PAGE_REFERENCED);
-		if (page_referenced(m, page, &vm_flags, &dirty) > 0)
-			nr_referenced += compound_nr(page);
+		referenced = page_referenced(m, page, false, &vm_flags, &dirty) > 0;
 		span_exit();
-		/* (An executable file's page would get one more round on the active list.) */
+		nr_referenced += referenced ? compound_nr(page) : 0;
+		/* The text of programs that run gets another round: a use-once stream is not to push it
+		 * out. (Not lazily freed anonymous pages, which are on the file lists as well.) */
+		if (unlikely(referenced && vm_flags & VM_EXEC && file && !page_is_anon(page))) {
+			nr_rotated += 1;
+			continue; /* PG_active stays */
+		}
 		page_clear(page, PG_active);
 		if (m->knob.workingset_anon == KNOB_ON)
 			page_set(page, PG_workingset);
@@ -225,7 +237,9 @@ void shrink_active_list(struct machine *m, unsigned long nr_to_scan, struct lruv
 	spin_lock_irq(&lruvec->lru_lock);
 	lruvec->reclaim_stat.recent_rotated[file] += nr_referenced;
 	putback_pages(m, lruvec, &iso.pages, &free);
-	count_vm_events(m, PGDEACTIVATE, iso.nr_taken);
+	count_vm_events(m, PGDEACTIVATE, iso.nr_taken - nr_rotated);
+	if (nr_rotated && scan_by_cost(m))
+		lru_note_cost(lruvec, file, 0, nr_rotated);
 	mod_isolated(lruvec, lru, -(long)iso.nr_taken);
 	spin_unlock_irq(&lruvec->lru_lock);
 	free_list(m, &free);
@@ -330,11 +344,6 @@ static unsigned long shrink_inactive_list(struct machine *m, unsigned long nr_to
 }
 
 /* ---- one lruvec ------------------------------------------------------------------------------------------ */
-
-static bool scan_by_cost(const struct machine *m)
-{
-	return m->get_scan_count == get_scan_count_cost;
-}
 
 static unsigned long shrink_list(struct machine *m, enum lru_list lru, unsigned long nr_to_scan,
                                  struct lruvec *lruvec, struct scan_control *sc)

@@ -234,8 +234,8 @@ static void prepare_may_deactivate(struct machine *m, struct lruvec *lruvec,
 		sc->may_deactivate |= DEACTIVATE_ANON;
 	else
 		sc->may_deactivate &= ~DEACTIVATE_ANON;
-	/* File pages have no refaults yet. */
-	if (inactive_is_low(m, lruvec, LRU_INACTIVE_FILE))
+	refaults = node_page_state(lruvec_zone(lruvec), WORKINGSET_ACTIVATE_FILE);
+	if (refaults != lruvec->refaults[1] || inactive_is_low(m, lruvec, LRU_INACTIVE_FILE))
 		sc->may_deactivate |= DEACTIVATE_FILE;
 	else
 		sc->may_deactivate &= ~DEACTIVATE_FILE;
@@ -270,9 +270,10 @@ void snapshot_refaults(struct machine *m, struct pglist_data *pgdat)
 	for (int i = 0; i < MAX_NR_ZONES; i++) {
 		struct zone *z = &pgdat->zone[i];
 
-		if (m->knob.lru_per == LRU_PER_NODE || managed_zone(z))
-			WRITE_ONCE(z->lruvec->refaults[0],
-			           node_page_state(z, WORKINGSET_ACTIVATE_ANON));
+		if (m->knob.lru_per != LRU_PER_NODE && !managed_zone(z))
+			continue;
+		WRITE_ONCE(z->lruvec->refaults[0], node_page_state(z, WORKINGSET_ACTIVATE_ANON));
+		z->lruvec->refaults[1] = node_page_state(z, WORKINGSET_ACTIVATE_FILE);
 	}
 }
 

@@ -9,9 +9,9 @@
  * A page is freed by freezing its references: 1, the isolation's, if it is lazily freed, 2 if the
  * swap cache has it, and if anybody else holds one it stays. Nobody finds a page with refcount 0.
  *
- * Left out: file pages (rows 11a, 11b and 12; their dirty counts are named where they belong),
- * mlocked pages, demotion, large folios, memcg's waiting for writeback.
+ * Left out: mlocked pages, demotion, large folios, memcg's waiting for writeback.
  */
+#include "core/fs.h"
 #include "core/huge_memory.h"
 #include "core/swap.h"
 #include "core/vmscan.h"
@@ -35,6 +35,7 @@ struct shrink {
 	struct page_list *pages; /* still to be looked at */
 	bool freeable;           /* this page: may be dropped without having been written */
 	bool slot_now;           /* this page: got its swap slot in this round */
+	bool only_clean;         /* this page: is freed if it is clean, but not written */
 };
 
 /* ---- rows 3 to 5: statistics and writeback -------------------------------------------------------- */
@@ -49,8 +50,7 @@ static void count_scanned(struct shrink *s, const struct page *page)
 
 /*
  * Dirty and congested pages make reclaim throttle, because flushers will clean them. Anonymous pages
- * are written by reclaim itself and are left out (page_check_dirty_writeback(), 3.11): only file
- * pages will count here.
+ * are written by reclaim itself and are left out (page_check_dirty_writeback(), 3.11).
  */
 static void count_dirty(struct shrink *s, const struct page *page)
 {
@@ -96,18 +96,24 @@ static enum page_fate check_references(struct shrink *s, struct page *page, bool
 	bool was_referenced;
 
 	span_enter(SPAN_PAGE_REFERENCED);
-	nr_ptes = page_referenced(m, page, &vm_flags, pte_dirty);
+	nr_ptes = page_referenced(m, page, true, &vm_flags, pte_dirty);
 	span_exit();
 	charge(COST_PAGE_FLAG);
 	was_referenced = page_test_clear(page, PG_referenced);
 	if (nr_ptes < 0)
 		return PAGE_KEEP;
-	if (!nr_ptes)
+	if (!nr_ptes) {
+		/* read() has used it since: not worth a write, but gone if it is clean. */
+		s->only_clean = was_referenced && !page_test(page, PG_swapbacked);
 		return PAGE_GO_ON;
+	}
 	if (m->knob.referenced == REFERENCED_ACTIVATE && page_test(page, PG_swapbacked))
 		return PAGE_ACTIVATE;
 	page_set(page, PG_referenced);
-	return was_referenced || nr_ptes > 1 ? PAGE_ACTIVATE : PAGE_KEEP;
+	if (was_referenced || nr_ptes > 1)
+		return PAGE_ACTIVATE;
+	/* The text of a running program is activated at its first use (8cab4754d24a, 2.6.31). */
+	return vm_flags & VM_EXEC && !page_test(page, PG_swapbacked) ? PAGE_ACTIVATE : PAGE_KEEP;
 }
 
 /*
@@ -213,12 +219,25 @@ static enum page_fate pageout(struct shrink *s, struct page *page)
 	return page_test(page, PG_writeback) || page_test(page, PG_dirty) ? PAGE_KEEP : PAGE_GO_ON;
 }
 
+/*
+ * Row 11a: reclaim leaves the writing of files to the flushers, who do it in order. The page is marked,
+ * so that it is rotated to the tail when its write has ended.
+ */
+static enum page_fate write_file_page(struct shrink *s, struct page *page)
+{
+	mod_node_state(page_zone(s->m, page), NR_VMSCAN_IMMEDIATE, 1);
+	page_set(page, PG_reclaim);
+	return s->m->knob.writeback_met == WRITEBACK_ACTIVATE ? PAGE_ACTIVATE : PAGE_KEEP;
+}
+
 static enum page_fate write_if_dirty(struct shrink *s, struct page *page)
 {
 	const struct scan_control *sc = s->sc;
 
 	if (!page_test(page, PG_dirty) || s->freeable)
 		return PAGE_GO_ON;
+	if (page_mapping(s->m, page))
+		return write_file_page(s, page);
 	if (!(sc->gfp & (__GFP_FS | __GFP_IO)) || !sc->may_writepage)
 		return PAGE_KEEP;
 	/* No CPU may write to it through a stale translation once its write has begun. */
@@ -236,6 +255,28 @@ static bool page_freeze_refs(struct page *page, s32 nr)
 		return false;
 	page->refcount = 0;
 	return true;
+}
+
+/* A page of a file leaves the page cache, if it is still clean; its place keeps a shadow (3.15). */
+static bool remove_file_mapping(struct machine *m, struct page *page)
+{
+	struct address_space *mapping = page_mapping(m, page);
+
+	spin_lock_irq(&mapping->tree_lock);
+	/* The cache's reference and the isolation's. */
+	if (!page_freeze_refs(page, 2))
+		goto out_unlock;
+	if (page_test(page, PG_dirty)) {
+		page->refcount = 2;
+		goto out_unlock;
+	}
+	__delete_from_page_cache(m, page, workingset_eviction(m, page));
+	spin_unlock_irq(&mapping->tree_lock);
+	return true;
+
+out_unlock:
+	spin_unlock_irq(&mapping->tree_lock);
+	return false;
 }
 
 /* Out of the swap cache, if it is still clean; its place keeps a shadow (5.9). */
@@ -276,6 +317,11 @@ static enum page_fate free_lazyfree(struct shrink *s, struct page *page)
 
 static enum page_fate free_page(struct shrink *s, struct page *page)
 {
+	if (page_mapping(s->m, page)) {
+		if (page_test(page, PG_private) && !try_to_free_buffers(s->m, page))
+			return PAGE_ACTIVATE;
+		return remove_file_mapping(s->m, page) ? PAGE_FREED : PAGE_KEEP;
+	}
 	if (page_test(page, PG_swapcache)) {
 		if (!remove_mapping(s->m, page))
 			return PAGE_KEEP;
@@ -294,6 +340,7 @@ static enum page_fate shrink_page(struct shrink *s, struct page *page)
 
 	s->freeable = false;
 	s->slot_now = false;
+	s->only_clean = false;
 	if (!trylock_page(s->m, page))
 		return PAGE_UNLOCKED;
 	count_scanned(s, page);

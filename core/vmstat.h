@@ -32,7 +32,9 @@ struct pglist_data;
 	X(NR_ZSPAGES, "nr_zspages", ZONE)                                                          \
 	X(NR_ANON_MAPPED, "nr_anon_pages", NODE)                                                   \
 	X(NR_ANON_THPS, "nr_anon_transparent_hugepages", NODE)                                     \
+	X(NR_FILE_MAPPED, "nr_mapped", NODE)                                                       \
 	X(NR_FILE_PAGES, "nr_file_pages", NODE)                                                    \
+	X(NR_FILE_DIRTY, "nr_dirty", NODE)                                                         \
 	X(NR_WRITEBACK, "nr_writeback", NODE)                                                      \
 	X(NR_SLAB_UNRECLAIMABLE, "nr_slab_unreclaimable", NODE)                                    \
 	X(NR_PAGETABLE, "nr_page_table_pages", NODE)                                               \
@@ -48,8 +50,12 @@ struct pglist_data;
 	X(NR_PAGES_SCANNED, "nr_pages_scanned", ZONE)                                              \
 	X(WORKINGSET_NODES, "workingset_nodes", NODE)                                              \
 	X(WORKINGSET_REFAULT_ANON, "workingset_refault_anon", NODE)                                \
+	X(WORKINGSET_REFAULT_FILE, "workingset_refault_file", NODE)                                \
 	X(WORKINGSET_ACTIVATE_ANON, "workingset_activate_anon", NODE)                              \
+	X(WORKINGSET_ACTIVATE_FILE, "workingset_activate_file", NODE)                              \
 	X(WORKINGSET_RESTORE_ANON, "workingset_restore_anon", NODE)                                \
+	X(WORKINGSET_RESTORE_FILE, "workingset_restore_file", NODE)                                \
+	X(WORKINGSET_NODERECLAIM, "workingset_nodereclaim", NODE)                                  \
 	X(NUMA_HIT, "numa_hit", ZONE)                                                              \
 	X(NUMA_MISS, "numa_miss", ZONE)                                                            \
 	X(NUMA_FOREIGN, "numa_foreign", ZONE)                                                      \

@@ -1,15 +1,15 @@
 /*
  * Workingset detection: would this page have stayed if it had been given more time? (Linux
- * mm/workingset.c; for anonymous pages since 5.9, knob workingset.anon)
+ * mm/workingset.c; for file pages since 3.15, knob workingset.file; for anonymous ones since 5.9,
+ * knob workingset.anon)
  *
  * A lruvec counts evictions and activations (nonresident_age). When a page is evicted, the count is
- * kept in its place in the swap cache, as a shadow. When it comes back, the difference says how
+ * kept in its place in the page cache or swap cache, as a shadow. When it comes back, the difference says how
  * much longer the inactive list would have had to be. If the active lists, which are the memory
  * that could have been given, are longer than that, the page is put on the active list at once, to
  * challenge those that are there.
  *
- * Left out: the shrinker of shadow nodes (the array of swap_state.c has none); memcg. File pages
- * come with the page cache.
+ * Left out: memcg; nodes of the swap cache, which is an array here.
  */
 #include "core/vmscan.h"
 
@@ -59,23 +59,31 @@ u64 workingset_eviction(struct machine *m, struct page *page)
 {
 	struct lruvec *lruvec = page_lruvec(m, page);
 
-	if (m->knob.workingset_anon == KNOB_OFF)
+	if (page_is_file(page) ? m->knob.workingset_file == KNOB_OFF
+	                       : m->knob.workingset_anon == KNOB_OFF)
 		return 0;
 	/* Counted from 1, so that no shadow is 0. */
 	workingset_age_nonresident(lruvec, 1);
 	return pack_shadow(lruvec, lruvec->nonresident_age, page_test(page, PG_workingset));
 }
 
-/* Was the page away for less than what the active lists, and for anon all file pages, hold? */
-static bool workingset_test_recent(struct machine *m, const struct shadow *s)
+/*
+ * Was the page away for less time than the pages that could have been given up for it would have
+ * lasted? To 5.8 those are the active file pages; since then all but its own inactive list.
+ */
+static bool workingset_test_recent(struct machine *m, const struct shadow *s, bool file)
 {
 	struct lruvec *lruvec = s->lruvec;
-	unsigned long size;
+	unsigned long size = READ_ONCE(lruvec->size[LRU_ACTIVE_FILE]);
 	unsigned long distance;
 
-	size = READ_ONCE(lruvec->size[LRU_ACTIVE_FILE]) + lruvec->size[LRU_INACTIVE_FILE];
-	if (get_nr_swap_pages(m) > 0)
-		size += lruvec->size[LRU_ACTIVE_ANON];
+	if (m->knob.workingset_anon == KNOB_ON) {
+		if (!file)
+			size += lruvec->size[LRU_INACTIVE_FILE];
+		if (get_nr_swap_pages(m) > 0)
+			size += lruvec->size[LRU_ACTIVE_ANON] +
+			        (file ? lruvec->size[LRU_INACTIVE_ANON] : 0);
+	}
 	distance = (lruvec->nonresident_age + 1 - s->eviction) & EVICTION_MASK;
 	return distance <= size;
 }
@@ -86,21 +94,22 @@ void workingset_refault(struct machine *m, struct page *page, u64 shadow)
 	struct shadow s = unpack_shadow(m, shadow);
 	struct lruvec *lruvec = page_lruvec(m, page);
 	struct zone *z = page_zone(m, page);
+	bool file = page_is_file(page);
 
 	VM_BUG_ON(!page_test(page, PG_locked));
-	mod_node_state(z, WORKINGSET_REFAULT_ANON, 1);
-	if (!workingset_test_recent(m, &s))
+	mod_node_state(z, WORKINGSET_REFAULT_ANON + file, 1);
+	if (!workingset_test_recent(m, &s, file))
 		return;
 	page_set(page, PG_active);
 	workingset_age_nonresident(lruvec, 1);
-	mod_node_state(z, WORKINGSET_ACTIVATE_ANON, 1);
+	mod_node_state(z, WORKINGSET_ACTIVATE_ANON + file, 1);
 	if (!s.workingset)
 		return;
 
-	/* It was active when it was evicted: reclaim of anonymous pages costs reads. */
+	/* It was active when it was evicted: reclaim of this type costs reads. */
 	page_set(page, PG_workingset);
-	mod_node_state(z, WORKINGSET_RESTORE_ANON, 1);
+	mod_node_state(z, WORKINGSET_RESTORE_ANON + file, 1);
 	spin_lock_irq(&lruvec->lru_lock);
-	lru_note_cost(lruvec, false, 1, 0);
+	lru_note_cost(lruvec, file, 1, 0);
 	spin_unlock_irq(&lruvec->lru_lock);
 }

@@ -9,6 +9,7 @@
  * and then up to 19 frames full of pointers, taken with GFP_NOWAIT. When none is left, or to be had,
  * the gather is flushed and freed in the middle of the range.
  */
+#include "core/fs.h"
 #include "core/huge_memory.h"
 
 int gather_init(struct machine *m)
@@ -37,6 +38,7 @@ void tlb_gather_mmu(struct mmu_gather *tlb, struct machine *m, struct mm_struct 
 	tlb->m = m;
 	tlb->mm = mm;
 	tlb->fullmm = fullmm;
+	tlb->atomic = false;
 	tlb->first = NULL;
 	tlb->nr_batches = 0;
 	gather_rewind(tlb);
@@ -263,6 +265,30 @@ static void zap_swap_entry(struct mmu_gather *tlb, struct zap_count *c, pte_t en
 }
 
 /*
+ * A page of a file: what the entry knew of its use goes to the page, which stays in the cache. One that
+ * was dirty must be flushed before the table's lock is dropped, or a CPU could go on writing to a page
+ * that is being cleaned: false, as if the gather were full.
+ */
+static bool zap_file_page(struct mmu_gather *tlb, struct zap_count *c, struct page *page,
+                          pte_t entry)
+{
+	struct machine *m = tlb->m;
+	bool dirty = pte_dirty(entry);
+
+	zap_charge(c);
+	if (dirty)
+		set_page_dirty(m, page);
+	if (pte_young(entry) && !tlb->seq_read)
+		mark_page_accessed(m, page);
+	c->rss[MM_FILEPAGES] -= 1;
+	charge2(COST_PAGE_LINE, COST_PAGE_FLAG);
+	if (__page_remove_rmap(page))
+		mod_node_state(page_zone(m, page), NR_FILE_MAPPED, -1);
+	tlb->force_flush |= dirty;
+	return __tlb_remove_page(tlb, page) && !dirty;
+}
+
+/*
  * Empties [@va, @end) of a leaf table, lock held; returns where it stopped, which is before @end
  * only if the gather is full.
  */
@@ -298,6 +324,10 @@ static u64 zap_locked(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 		if (unlikely(pte_special(entry)))
 			continue;
 		page = pfn_to_page(m, pte_pfn(entry));
+		if (unlikely(!page_is_anon(page))) {
+			room = zap_file_page(tlb, &c, page, entry);
+			continue;
+		}
 		c.rss[MM_ANONPAGES] -= 1;
 		c.nr_present += 1;
 		if (page_is_compound(page))
@@ -321,11 +351,12 @@ static void zap_pte_range(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 	while (va != end) {
 		bool full;
 
+		tlb->force_flush = false;
 		spin_lock(&tlb->m->table[table].ptl);
 		flush_tlb_batched_pending(tlb->mm);
 		va = zap_locked(tlb, table, va, end);
 		/* It may also have filled up with the last page of the range. */
-		full = tlb->cursor == tlb->limit;
+		full = tlb->cursor == tlb->limit || tlb->force_flush;
 		/* Before the lock goes: a page may be mapped anew while its old user still sees it. */
 		if (full)
 			tlb_flush_mmu_tlbonly(tlb);
@@ -340,6 +371,7 @@ void unmap_vma_range(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 sta
 	u64 va = max(start, vma->vm_start);
 	u32 table;
 
+	tlb->seq_read = vma->vm_flags & VM_SEQ_READ;
 	end = min(end, vma->vm_end);
 	while (va < end && (table = pt_next_leaf(tlb->m, tlb->mm, &va, end))) {
 		u64 next = min(end, ALIGN_DOWN(va, PMD_SIZE) + PMD_SIZE);
@@ -349,7 +381,8 @@ void unmap_vma_range(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 sta
 		else if (!zap_huge_pmd(tlb, vma, va, next))
 			continue; /* a table now */
 		va = next;
-		world_cond_resched();
+		if (!tlb->atomic)
+			world_cond_resched();
 	}
 }
 
@@ -363,5 +396,17 @@ void zap_page_range(struct machine *m, struct vm_area_struct *vma, u64 start, u6
 	unmap_vma_range(&tlb, vma, start, end);
 	tlb_finish_mmu(&tlb);
 	world_contents_zero(&vma->vm_mm->as, start, end, true);
+	span_exit();
+}
+
+void zap_file_range(struct machine *m, struct vm_area_struct *vma, u64 start, u64 end)
+{
+	struct mmu_gather tlb;
+
+	span_enter(SPAN_ZAP);
+	tlb_gather_mmu(&tlb, m, vma->vm_mm, false);
+	tlb.atomic = true;
+	unmap_vma_range(&tlb, vma, start, end);
+	tlb_finish_mmu(&tlb);
 	span_exit();
 }

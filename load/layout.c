@@ -209,8 +209,10 @@ static int place_disks(const struct profile *p, const struct machine_shape *s,
 		hw->disk[0].size_bytes = s->swap_bytes;
 	}
 	for (u32 i = 0; i < p->nr_disks; i++)
-		if (!is_swap_disk(&p->disk[i]))
-			hw->disk[hw->nr_disks++] = p->disk[i];
+		if (!is_swap_disk(&p->disk[i])) {
+			hw->disk[hw->nr_disks] = p->disk[i];
+			hw->disk[hw->nr_disks++].files = true;
+		}
 	return 0;
 }
 

@@ -237,6 +237,8 @@ void scenario_request(struct scenario *s, u32 variant, u64 seed, const struct ta
 		.setting = all,
 		.nr_groups = s->nr_groups,
 		.group = s->group,
+		.nr_files = s->nr_files,
+		.files = s->files,
 		.nr_barriers = s->nr_barriers,
 		.nr_events = s->nr_events,
 		.nr_counters = s->nr_counters,

@@ -11,6 +11,7 @@
  *   local start = barrier "start" (12)    start:wait()
  *   local done = event "done"             done:set(), done:wait()
  *   local hits = counter "hits"           hits:add(1), hits:get()
+ *   local data = file "data" { size = "1G", sparse = false, count = 4 }    data[0] ... data[3]
  *   group "hog" { count = 12, run = function(t) ... end, start = "0s", stagger = "0s",
  *                 jitter = "0s", speed = "0%", oom_score_adj = 0, background = false }
  *   task "child" (function(t, a, b, c, d) ... end)       for t:fork(), t:thread(), t:spawn()
@@ -27,6 +28,8 @@
  *   m:fill() m:touch() m:read() m:scan() [(offset, length)] [{ random = true }]
  *   m:madvise("dontneed"|"free"|"willneed"|"normal" [, offset, length])
  *   m:mprotect("r"|"rw"|"none" [, offset, length])   m:munmap([offset, length])
+ *   m = t:mmap(data[i] [, { offset = 0, size = "all", shared = true, prot = "r" }])
+ *   f = t:open(data[i])   f:mmap({ ... })   f:close()
  *   t:brk(delta) -> end     t:region(va, len) -> m, for what a parent mapped
  *   c = t:fork("child", a, b, c, d)   t:thread(...)   c:wait()
  *   c = t:spawn("child", a, b, c, d)      a process with memory of its own: vfork and execve
@@ -149,6 +152,8 @@ struct scenario {
 
 	u32 nr_groups;
 	struct target_group *group;
+	u32 nr_files; /* kinds */
+	struct target_files *files;
 	u32 nr_functions; /* groups and tasks */
 	const char **function;
 	u32 nr_barriers;

@@ -7,6 +7,8 @@
 #ifndef LOAD_SCRIPT_H
 #define LOAD_SCRIPT_H
 
+#include <lauxlib.h>
+
 #include "load/fields.h"
 #include "load/sandbox.h"
 #include "load/scenario.h"
@@ -68,6 +70,7 @@ void script_open_machine(lua_State *L);
 void script_open_tasks(lua_State *L);
 void script_open_results(lua_State *L);
 void script_open_objects(lua_State *L);
+void script_open_files(lua_State *L);
 void script_finish_machine(lua_State *L);
 void script_finish_tasks(lua_State *L);
 void script_finish_results(lua_State *L);
@@ -75,6 +78,22 @@ void script_finish_results(lua_State *L);
 /* Set the globals ncpu, ram, swap, and param with what the scenario has. */
 void script_set_machine(lua_State *L, const struct scenario *s);
 void script_set_params(lua_State *L, const struct scenario *s, bool declaring);
+
+/* What a method does first and last: script_objects.c. @what names it in messages. */
+struct script *script_begin_call(lua_State *L);
+void script_end_call(lua_State *L, const char *what, int result);
+void *script_check_object(lua_State *L, const char *kind, const char *what);
+void script_push_region(lua_State *L, u64 va, u64 len);
+void script_add_object(lua_State *L, const char *kind, const luaL_Reg *methods,
+                       lua_CFunction index);
+int script_lookup(lua_State *L, bool (*field)(lua_State *L, const char *key));
+u64 script_check_size(lua_State *L, int arg, const char *what);
+#define SCRIPT_TASK "task"
+
+/* t:open() and t:mmap() of a file: script_files.c. */
+int script_task_open(lua_State *L);
+bool script_is_file(lua_State *L, int arg);
+int script_mmap_file(lua_State *L);
 
 /* Push a barrier, event or counter object. */
 enum script_sync { SYNC_BARRIER, SYNC_EVENT, SYNC_COUNTER };

@@ -21,7 +21,7 @@
 #define STREAM_ACCESS 0x6c756102 /* "lua", 2: orders of random accesses */
 #define PAGE 4096UL
 
-#define TASK "task"
+#define TASK SCRIPT_TASK
 #define REGION "region"
 #define CHILD "child"
 
@@ -45,7 +45,7 @@ struct sync {
 
 /* ---- calling the target ---- */
 
-static struct script *begin_call(lua_State *L)
+struct script *script_begin_call(lua_State *L)
 {
 	struct script *sc = script_of(L);
 
@@ -70,7 +70,7 @@ static const char *describe_errno(int err)
 	}
 }
 
-static void end_call(lua_State *L, const char *what, int result)
+void script_end_call(lua_State *L, const char *what, int result)
 {
 	if (result == -EINTR)
 		sandbox_kill(L);
@@ -81,7 +81,7 @@ static void end_call(lua_State *L, const char *what, int result)
 /* ---- arguments ---- */
 
 /* The error goes to the line of the call. */
-static u64 check_size(lua_State *L, int arg, const char *what)
+u64 script_check_size(lua_State *L, int arg, const char *what)
 {
 	const struct scenario *s = script_of(L)->program;
 	struct quantity_base base = {s->shape.ram_bytes, s->shape.swap_bytes};
@@ -135,7 +135,7 @@ static u32 check_name(lua_State *L, int arg, const char *what, const char *kind,
 }
 
 /* The object of kind @kind that @what is called on. */
-static void *check_object(lua_State *L, const char *kind, const char *what)
+void *script_check_object(lua_State *L, const char *kind, const char *what)
 {
 	void *object = luaL_testudata(L, 1, kind);
 
@@ -146,7 +146,7 @@ static void *check_object(lua_State *L, const char *kind, const char *what)
 
 /* ---- memory ---- */
 
-static void push_region(lua_State *L, u64 va, u64 len)
+void script_push_region(lua_State *L, u64 va, u64 len)
 {
 	struct region *r = lua_newuserdatauv(L, sizeof(*r), 0);
 
@@ -154,12 +154,13 @@ static void push_region(lua_State *L, u64 va, u64 len)
 	luaL_setmetatable(L, REGION);
 }
 
-static const char *const prot_names[] = {"none", "r", "rw", NULL};
-static const int prot_bits[] = {0, TARGET_PROT_READ, TARGET_PROT_READ | TARGET_PROT_WRITE};
+static const char *const prot_names[] = {"none", "r", "rw", "rx", NULL};
+static const int prot_bits[] = {0, TARGET_PROT_READ, TARGET_PROT_READ | TARGET_PROT_WRITE,
+                                TARGET_PROT_READ | TARGET_PROT_EXEC};
 
 static int task_mmap(lua_State *L)
 {
-	struct script *sc = begin_call(L);
+	struct script *sc = script_begin_call(L);
 	struct {
 		u32 prot;
 		bool noreserve;
@@ -171,8 +172,10 @@ static int task_mmap(lua_State *L)
 	u64 len;
 	u64 va = 0;
 
-	check_object(L, TASK, "mmap");
-	len = check_size(L, 2, "mmap");
+	script_check_object(L, TASK, "mmap");
+	if (script_is_file(L, 2))
+		return script_mmap_file(L);
+	len = script_check_size(L, 2, "mmap");
 	if (len == 0)
 		sandbox_error(L, "mmap: a size of 0");
 	if (!lua_isnoneornil(L, 3)) {
@@ -182,10 +185,11 @@ static int task_mmap(lua_State *L)
 		fields_read(&t, fields, ARRAY_SIZE(fields), &opt);
 	}
 	len = ALIGN(len, PAGE);
-	end_call(L, "mmap",
-	         sc->ops->mmap(sc->task, len, prot_bits[opt.prot],
-	                       opt.noreserve ? TARGET_MAP_NORESERVE : TARGET_MAP_PRIVATE, &va));
-	push_region(L, va, len);
+	script_end_call(L, "mmap",
+	                sc->ops->mmap(sc->task, len, prot_bits[opt.prot],
+	                              opt.noreserve ? TARGET_MAP_NORESERVE : TARGET_MAP_PRIVATE,
+	                              &va));
+	script_push_region(L, va, len);
 	return 1;
 }
 
@@ -193,32 +197,32 @@ static int task_region(lua_State *L)
 {
 	s64 va;
 
-	begin_call(L);
-	check_object(L, TASK, "region");
+	script_begin_call(L);
+	script_check_object(L, TASK, "region");
 	va = luaL_checkinteger(L, 2);
 	if (va <= 0 || !IS_ALIGNED(va, (s64)PAGE))
 		sandbox_error(L, "region: the address must be that of a page");
-	push_region(L, (u64)va, ALIGN(check_size(L, 3, "region"), PAGE));
+	script_push_region(L, (u64)va, ALIGN(script_check_size(L, 3, "region"), PAGE));
 	return 1;
 }
 
 static int task_brk(lua_State *L)
 {
-	struct script *sc = begin_call(L);
+	struct script *sc = script_begin_call(L);
 	s64 delta;
 	u64 end = 0;
 
-	check_object(L, TASK, "brk");
+	script_check_object(L, TASK, "brk");
 	if (lua_type(L, 2) == LUA_TSTRING && lua_tostring(L, 2)[0] == '-') {
 		lua_pushstring(L, lua_tostring(L, 2) + 1);
-		delta = -(s64)check_size(L, -1, "brk");
+		delta = -(s64)script_check_size(L, -1, "brk");
 	} else if (lua_type(L, 2) == LUA_TNUMBER && lua_tonumber(L, 2) < 0) {
 		lua_pushnumber(L, -lua_tonumber(L, 2));
-		delta = -(s64)check_size(L, -1, "brk");
+		delta = -(s64)script_check_size(L, -1, "brk");
 	} else {
-		delta = (s64)check_size(L, 2, "brk");
+		delta = (s64)script_check_size(L, 2, "brk");
 	}
-	end_call(L, "brk", sc->ops->brk(sc->task, delta, &end));
+	script_end_call(L, "brk", sc->ops->brk(sc->task, delta, &end));
 	lua_pushinteger(L, (lua_Integer)end);
 	return 1;
 }
@@ -232,7 +236,7 @@ static void check_range(lua_State *L, const struct region *r, int arg, const cha
 	if (r->gone)
 		sandbox_error(L, "%s: this region has been unmapped", what);
 	if (!lua_isnoneornil(L, arg) && !lua_istable(L, arg))
-		offset = check_size(L, arg, what);
+		offset = script_check_size(L, arg, what);
 	if (!IS_ALIGNED(offset, PAGE))
 		sandbox_error(L, "%s: the offset must be a multiple of 4K", what);
 	if (offset > r->len)
@@ -241,7 +245,7 @@ static void check_range(lua_State *L, const struct region *r, int arg, const cha
 	*len = r->len - offset;
 	if (!lua_isnoneornil(L, arg) && !lua_isnoneornil(L, arg + 1) && !lua_istable(L, arg) &&
 	    !lua_istable(L, arg + 1)) {
-		u64 wanted = ALIGN(check_size(L, arg + 1, what), PAGE);
+		u64 wanted = ALIGN(script_check_size(L, arg + 1, what), PAGE);
 
 		if (wanted > *len)
 			sandbox_error(L, "%s: offset and length reach beyond the region's end",
@@ -253,8 +257,8 @@ static void check_range(lua_State *L, const struct region *r, int arg, const cha
 static int access_region(lua_State *L, enum target_access kind, const char *what)
 {
 	static const struct field fields[] = {{"random", FIELD_BOOL, 0, 0, 0, NULL}};
-	struct script *sc = begin_call(L);
-	struct region *r = check_object(L, REGION, what);
+	struct script *sc = script_begin_call(L);
+	struct region *r = script_check_object(L, REGION, what);
 	bool random = false;
 	u64 seed = 0;
 	u64 va;
@@ -269,7 +273,7 @@ static int access_region(lua_State *L, enum target_access kind, const char *what
 	if (random)
 		seed = rand_hash(sc->task->seed, STREAM_ACCESS, 0, sc->nr_random++) | 1;
 	if (len)
-		end_call(L, what, sc->ops->access(sc->task, va, len, kind, seed));
+		script_end_call(L, what, sc->ops->access(sc->task, va, len, kind, seed));
 	lua_settop(L, 1);
 	return 1; /* so that calls can be chained */
 }
@@ -301,45 +305,46 @@ static int region_madvise(lua_State *L)
 	                                    [TARGET_MADV_FREE] = "free",
 	                                    [TARGET_MADV_WILLNEED] = "willneed",
 	                                    NULL};
-	struct script *sc = begin_call(L);
-	struct region *r = check_object(L, REGION, "madvise");
+	struct script *sc = script_begin_call(L);
+	struct region *r = script_check_object(L, REGION, "madvise");
 	u32 advice = check_name(L, 2, "madvise", "advice", names);
 	u64 va;
 	u64 len;
 
 	check_range(L, r, 3, "madvise", &va, &len);
 	if (len)
-		end_call(L, "madvise",
-		         sc->ops->madvise(sc->task, va, len, (enum target_advice)advice));
+		script_end_call(L, "madvise",
+		                sc->ops->madvise(sc->task, va, len, (enum target_advice)advice));
 	lua_settop(L, 1);
 	return 1;
 }
 
 static int region_mprotect(lua_State *L)
 {
-	struct script *sc = begin_call(L);
-	struct region *r = check_object(L, REGION, "mprotect");
+	struct script *sc = script_begin_call(L);
+	struct region *r = script_check_object(L, REGION, "mprotect");
 	u32 prot = check_name(L, 2, "mprotect", "protection", prot_names);
 	u64 va;
 	u64 len;
 
 	check_range(L, r, 3, "mprotect", &va, &len);
 	if (len)
-		end_call(L, "mprotect", sc->ops->mprotect(sc->task, va, len, prot_bits[prot]));
+		script_end_call(L, "mprotect",
+		                sc->ops->mprotect(sc->task, va, len, prot_bits[prot]));
 	lua_settop(L, 1);
 	return 1;
 }
 
 static int region_munmap(lua_State *L)
 {
-	struct script *sc = begin_call(L);
-	struct region *r = check_object(L, REGION, "munmap");
+	struct script *sc = script_begin_call(L);
+	struct region *r = script_check_object(L, REGION, "munmap");
 	u64 va;
 	u64 len;
 
 	check_range(L, r, 2, "munmap", &va, &len);
 	if (len)
-		end_call(L, "munmap", sc->ops->munmap(sc->task, va, len));
+		script_end_call(L, "munmap", sc->ops->munmap(sc->task, va, len));
 	r->gone = len == r->len;
 	return 0;
 }
@@ -348,7 +353,7 @@ static int region_munmap(lua_State *L)
 
 static int spawn(lua_State *L, enum target_spawn how, const char *what)
 {
-	struct script *sc = begin_call(L);
+	struct script *sc = script_begin_call(L);
 	const struct scenario *s = sc->program;
 	int nr_args = lua_gettop(L) - 2;
 	s64 arg[4] = {0};
@@ -357,7 +362,7 @@ static int spawn(lua_State *L, enum target_spawn how, const char *what)
 	u32 function = 0;
 	u32 number = 0;
 
-	check_object(L, TASK, what);
+	script_check_object(L, TASK, what);
 	if (lua_type(L, 2) != LUA_TSTRING)
 		sandbox_error(L, "%s: expected the name of a task", what);
 	while (function < s->nr_functions && strcmp(s->function[function], lua_tostring(L, 2)) != 0)
@@ -380,7 +385,8 @@ static int spawn(lua_State *L, enum target_spawn how, const char *what)
 			              "as m.va, m.len)",
 			              what, luaL_typename(L, 3 + i));
 	}
-	end_call(L, what, sc->ops->spawn(sc->task, how, s->function[function], arg, &number));
+	script_end_call(L, what,
+	                sc->ops->spawn(sc->task, how, s->function[function], arg, &number));
 	c = lua_newuserdatauv(L, sizeof(*c), 0);
 	*c = (struct child){.number = number};
 	luaL_setmetatable(L, CHILD);
@@ -404,12 +410,12 @@ static int task_spawn(lua_State *L)
 
 static int child_wait(lua_State *L)
 {
-	struct script *sc = begin_call(L);
-	struct child *c = check_object(L, CHILD, "wait");
+	struct script *sc = script_begin_call(L);
+	struct child *c = script_check_object(L, CHILD, "wait");
 
 	if (c->waited)
 		sandbox_error(L, "wait: this child has been waited for");
-	end_call(L, "wait", sc->ops->wait(sc->task, c->number));
+	script_end_call(L, "wait", sc->ops->wait(sc->task, c->number));
 	c->waited = true;
 	return 0;
 }
@@ -418,27 +424,27 @@ static int child_wait(lua_State *L)
 
 static int task_sleep(lua_State *L)
 {
-	struct script *sc = begin_call(L);
+	struct script *sc = script_begin_call(L);
 
-	check_object(L, TASK, "sleep");
-	end_call(L, "sleep", sc->ops->sleep(sc->task, check_time(L, 2, "sleep")));
+	script_check_object(L, TASK, "sleep");
+	script_end_call(L, "sleep", sc->ops->sleep(sc->task, check_time(L, 2, "sleep")));
 	return 0;
 }
 
 static int task_compute(lua_State *L)
 {
-	struct script *sc = begin_call(L);
+	struct script *sc = script_begin_call(L);
 
-	check_object(L, TASK, "compute");
-	end_call(L, "compute", sc->ops->compute(sc->task, check_time(L, 2, "compute")));
+	script_check_object(L, TASK, "compute");
+	script_end_call(L, "compute", sc->ops->compute(sc->task, check_time(L, 2, "compute")));
 	return 0;
 }
 
 static int task_now(lua_State *L)
 {
-	struct script *sc = begin_call(L);
+	struct script *sc = script_begin_call(L);
 
-	check_object(L, TASK, "now");
+	script_check_object(L, TASK, "now");
 	lua_pushinteger(L, (lua_Integer)sc->ops->now(sc->task));
 	return 1;
 }
@@ -455,7 +461,7 @@ void script_push_sync(lua_State *L, enum script_sync kind, u32 index)
 
 static u32 check_sync(lua_State *L, enum script_sync kind, const char *what)
 {
-	return ((struct sync *)check_object(L, sync_names[kind], what))->index;
+	return ((struct sync *)script_check_object(L, sync_names[kind], what))->index;
 }
 
 /* For the report of a deadlock. */
@@ -475,54 +481,55 @@ __printf(2, 3) static void say_waits_for(lua_State *L, const char *fmt, ...)
 
 static int barrier_wait(lua_State *L)
 {
-	struct script *sc = begin_call(L);
+	struct script *sc = script_begin_call(L);
 	u32 i = check_sync(L, SYNC_BARRIER, "wait");
 
 	say_waits_for(L, "%s waits for all %u tasks of barrier '%s'", sc->task->function,
 	              sc->program->barrier_size[i], sc->program->barrier[i]);
-	end_call(L, "wait", sc->ops->barrier(sc->task, i));
+	script_end_call(L, "wait", sc->ops->barrier(sc->task, i));
 	sc->task->waits_for[0] = '\0';
 	return 0;
 }
 
 static int event_set(lua_State *L)
 {
-	struct script *sc = begin_call(L);
+	struct script *sc = script_begin_call(L);
 	u32 i = check_sync(L, SYNC_EVENT, "set");
 
-	end_call(L, "set", sc->ops->event_set(sc->task, i));
+	script_end_call(L, "set", sc->ops->event_set(sc->task, i));
 	return 0;
 }
 
 static int event_wait(lua_State *L)
 {
-	struct script *sc = begin_call(L);
+	struct script *sc = script_begin_call(L);
 	u32 i = check_sync(L, SYNC_EVENT, "wait");
 
 	say_waits_for(L, "%s waits for event '%s'", sc->task->function, sc->program->event[i]);
-	end_call(L, "wait", sc->ops->event_wait(sc->task, i));
+	script_end_call(L, "wait", sc->ops->event_wait(sc->task, i));
 	sc->task->waits_for[0] = '\0';
 	return 0;
 }
 
 static int counter_add(lua_State *L)
 {
-	struct script *sc = begin_call(L);
+	struct script *sc = script_begin_call(L);
 	u32 i = check_sync(L, SYNC_COUNTER, "add");
 	s64 value = 0;
 
-	end_call(L, "add", sc->ops->counter_add(sc->task, i, luaL_optinteger(L, 2, 1), &value));
+	script_end_call(L, "add",
+	                sc->ops->counter_add(sc->task, i, luaL_optinteger(L, 2, 1), &value));
 	lua_pushinteger(L, value);
 	return 1;
 }
 
 static int counter_get(lua_State *L)
 {
-	struct script *sc = begin_call(L);
+	struct script *sc = script_begin_call(L);
 	u32 i = check_sync(L, SYNC_COUNTER, "get");
 	s64 value = 0;
 
-	end_call(L, "get", sc->ops->counter_add(sc->task, i, 0, &value));
+	script_end_call(L, "get", sc->ops->counter_add(sc->task, i, 0, &value));
 	lua_pushinteger(L, value);
 	return 1;
 }
@@ -530,7 +537,7 @@ static int counter_get(lua_State *L)
 /* ---- fields and metatables ---- */
 
 /* Upvalue 1: the methods, upvalue 2: the kind. Falls back on @field, then on an error. */
-static int lookup(lua_State *L, bool (*field)(lua_State *L, const char *key))
+int script_lookup(lua_State *L, bool (*field)(lua_State *L, const char *key))
 {
 	const char *key;
 	const char *near;
@@ -548,12 +555,12 @@ static int lookup(lua_State *L, bool (*field)(lua_State *L, const char *key))
 
 static int plain_index(lua_State *L)
 {
-	return lookup(L, NULL);
+	return script_lookup(L, NULL);
 }
 
 static bool region_field(lua_State *L, const char *key)
 {
-	struct region *r = check_object(L, REGION, "field");
+	struct region *r = script_check_object(L, REGION, "field");
 
 	if (strcmp(key, "va") == 0)
 		lua_pushinteger(L, (lua_Integer)r->va);
@@ -566,7 +573,7 @@ static bool region_field(lua_State *L, const char *key)
 
 static int region_index(lua_State *L)
 {
-	return lookup(L, region_field);
+	return script_lookup(L, region_field);
 }
 
 static bool task_field(lua_State *L, const char *key)
@@ -590,7 +597,7 @@ static bool task_field(lua_State *L, const char *key)
 
 static int task_index(lua_State *L)
 {
-	return lookup(L, task_field);
+	return script_lookup(L, task_field);
 }
 
 static int no_assignment(lua_State *L)
@@ -598,7 +605,7 @@ static int no_assignment(lua_State *L)
 	sandbox_error(L, "a %s has no fields of one's own", lua_tostring(L, lua_upvalueindex(1)));
 }
 
-static void add_object(lua_State *L, const char *kind, const luaL_Reg *methods, lua_CFunction index)
+void script_add_object(lua_State *L, const char *kind, const luaL_Reg *methods, lua_CFunction index)
 {
 	luaL_newmetatable(L, kind);
 	lua_newtable(L);
@@ -617,9 +624,16 @@ static void add_object(lua_State *L, const char *kind, const luaL_Reg *methods, 
 void script_open_objects(lua_State *L)
 {
 	static const luaL_Reg task[] = {
-		{"brk", task_brk},     {"compute", task_compute}, {"fork", task_fork},
-		{"mmap", task_mmap},   {"now", task_now},         {"region", task_region},
-		{"sleep", task_sleep}, {"spawn", task_spawn},     {"thread", task_thread},
+		{"brk", task_brk},
+		{"compute", task_compute},
+		{"fork", task_fork},
+		{"mmap", task_mmap},
+		{"now", task_now},
+		{"region", task_region},
+		{"open", script_task_open},
+		{"sleep", task_sleep},
+		{"spawn", task_spawn},
+		{"thread", task_thread},
 		{NULL, NULL},
 	};
 	static const luaL_Reg region[] = {
@@ -634,12 +648,12 @@ void script_open_objects(lua_State *L)
 	static const luaL_Reg counter[] = {
 		{"add", counter_add}, {"get", counter_get}, {NULL, NULL}};
 
-	add_object(L, TASK, task, task_index);
-	add_object(L, REGION, region, region_index);
-	add_object(L, CHILD, child, plain_index);
-	add_object(L, sync_names[SYNC_BARRIER], barrier, plain_index);
-	add_object(L, sync_names[SYNC_EVENT], event, plain_index);
-	add_object(L, sync_names[SYNC_COUNTER], counter, plain_index);
+	script_add_object(L, TASK, task, task_index);
+	script_add_object(L, REGION, region, region_index);
+	script_add_object(L, CHILD, child, plain_index);
+	script_add_object(L, sync_names[SYNC_BARRIER], barrier, plain_index);
+	script_add_object(L, sync_names[SYNC_EVENT], event, plain_index);
+	script_add_object(L, sync_names[SYNC_COUNTER], counter, plain_index);
 }
 
 void script_push_task(lua_State *L)

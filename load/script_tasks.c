@@ -245,6 +245,7 @@ void script_open_tasks(lua_State *L)
 	for (const luaL_Reg *w = words; w->name; w++)
 		lua_register(L, w->name, w->func);
 	script_open_objects(L);
+	script_open_files(L);
 }
 
 static int ignore(lua_State *L)

@@ -27,16 +27,19 @@ struct sim_watch;
 #define TARGET_WAITS_MAX 256
 #define TARGET_COUNTERS_MAX 512
 #define TARGET_ZONES_MAX 64
+#define TARGET_FILES_MAX 65536
 #define TARGET_SYNC_MAX 64 /* barriers, events and counters of one scenario, each */
 
 enum target_prot {
 	TARGET_PROT_READ = 1,
 	TARGET_PROT_WRITE = 2,
+	TARGET_PROT_EXEC = 4,
 };
 
 enum target_map {
 	TARGET_MAP_PRIVATE = 0,
 	TARGET_MAP_NORESERVE = 1,
+	TARGET_MAP_SHARED = 2, /* of a file */
 };
 
 enum target_advice {
@@ -66,6 +69,14 @@ struct target_setting {
 	char name[TARGET_NAME_MAX];
 	char value[TARGET_NAME_MAX];
 	char origin[128]; /* "scenarios/x.lua:12", "--set", "variant lazy" */
+};
+
+/* nr files of one kind that exist when the run begins; numbered on from those of the one before. */
+struct target_files {
+	char name[TARGET_NAME_MAX];
+	u32 nr;
+	u64 size_bytes;
+	bool sparse; /* all hole: reads as zeros, and no block of the disk is used */
 };
 
 /* nr tasks that run the function of one name; each gets its index 0 .. nr - 1. */
@@ -113,6 +124,8 @@ struct target_request {
 	const struct target_setting *setting; /* later ones win */
 	u32 nr_groups;
 	const struct target_group *group;
+	u32 nr_files; /* kinds */
+	const struct target_files *files;
 	u32 nr_barriers; /* their sizes are in barrier_size */
 	u32 barrier_size[TARGET_SYNC_MAX];
 	u32 nr_events;
@@ -239,6 +252,15 @@ struct target_ops {
 	int (*mprotect)(struct target_task *t, u64 va, u64 len, int prot);
 	int (*brk)(struct target_task *t, s64 delta, u64 *end);
 	int (*madvise)(struct target_task *t, u64 va, u64 len, enum target_advice advice);
+
+	/*
+	 * Files, by number in the order they are declared; @fd names an open one until it is closed. All
+	 * NULL on a target that has none.
+	 */
+	int (*file_open)(struct target_task *t, u32 file, u32 *fd);
+	int (*file_close)(struct target_task *t, u32 fd);
+	int (*file_mmap)(struct target_task *t, u32 fd, u64 offset, u64 len, int prot, int flags,
+	                 u64 *va);
 
 	/* Accesses each page of [va, va + len) once. @seed other than 0: in a seeded random order.
 	 * -EFAULT where nothing is mapped or the protection forbids it. */

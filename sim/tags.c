@@ -8,8 +8,10 @@
  *
  * A page can be announced as "may read as zeros" (MADV_FREE): then both are allowed, until it is
  * seen as zeros or written. Writing one word gives a new tag as writing the page does, but a word
- * must not be written to a frame that holds garbage. Mappings that several processes share are not
- * modelled yet.
+ * must not be written to a frame that holds garbage.
+ *
+ * Files have expectations of their own, by page. A shared mapping of one has none: what is stored
+ * through it is the file's. A private mapping shows the file until its first store.
  */
 #include "sim/engine.h"
 
@@ -21,8 +23,13 @@
 #define TAG_ZERO 1UL
 #define TAG_FIRST_WRITE 2UL
 
-/* What a program expects of a page: a tag (TAG_GARBAGE: never touched, reads as zeros) and flags. */
+/*
+ * What a program expects of a page: a tag (TAG_GARBAGE: never touched, reads as zeros, or, in a private
+ * mapping, as the file) and flags. "Zero" in the first is what an untouched page reads as.
+ */
 #define EXPECT_MAYBE_ZERO (1UL << 63)
+#define EXPECT_ANYTHING (1UL << 62) /* of a file: a write was lost */
+#define EXPECT_FLAGS (EXPECT_MAYBE_ZERO | EXPECT_ANYTHING)
 
 /* The expectations for 512 pages. */
 struct tag_chunk {
@@ -33,9 +40,22 @@ struct tag_chunk {
 
 #define TAG_BUCKETS 1024
 
+/* A mapping of a file. */
+struct tag_range {
+	u64 start; /* pages */
+	u64 end;
+	u64 file;
+	u64 index; /* of the file, at start */
+	bool shared;
+	struct tag_range *next;
+};
+
+/* What is expected of an address space, or of a file. */
 struct tag_space {
-	struct world_as *as;
+	struct world_as *as; /* NULL: a file's */
+	u64 file;
 	struct tag_space *next;
+	struct tag_range *ranges; /* the one used last first */
 	struct tag_chunk *bucket[TAG_BUCKETS];
 };
 
@@ -91,6 +111,12 @@ static void tag_space_free(struct tag_space *space)
 			space->bucket[i] = chunk->next;
 			free(chunk);
 		}
+	}
+	while (space->ranges) {
+		struct tag_range *r = space->ranges;
+
+		space->ranges = r->next;
+		free(r);
 	}
 	free(space);
 }
@@ -151,13 +177,14 @@ void sim_frame_free(u64 pfn)
 
 /* ---- expectations --------------------------------------------------------------------------- */
 
-/* Moved to the front of the list; NULL: no page of @as has been touched. */
-static struct tag_space *tag_find_space(struct sim_tags *t, struct world_as *as)
+/* Moved to the front of the list; NULL: no page of @as (or, if that is NULL, of @file) has been
+ * touched. */
+static struct tag_space *tag_find(struct sim_tags *t, struct world_as *as, u64 file)
 {
 	struct tag_space **link = &t->spaces;
 	struct tag_space *space;
 
-	while (*link && (*link)->as != as)
+	while (*link && ((*link)->as != as || (*link)->file != file))
 		link = &(*link)->next;
 	space = *link;
 	if (!space)
@@ -168,9 +195,14 @@ static struct tag_space *tag_find_space(struct sim_tags *t, struct world_as *as)
 	return space;
 }
 
-static struct tag_space *tag_get_space(struct sim_tags *t, struct world_as *as)
+static struct tag_space *tag_find_space(struct sim_tags *t, struct world_as *as)
 {
-	struct tag_space *space = tag_find_space(t, as);
+	return tag_find(t, as, 0);
+}
+
+static struct tag_space *tag_get(struct sim_tags *t, struct world_as *as, u64 file)
+{
+	struct tag_space *space = tag_find(t, as, file);
 
 	if (space)
 		return space;
@@ -178,14 +210,20 @@ static struct tag_space *tag_get_space(struct sim_tags *t, struct world_as *as)
 	if (!space)
 		panic("the host has no memory for --check");
 	space->as = as;
+	space->file = file;
 	space->next = t->spaces;
 	t->spaces = space;
 	return space;
 }
 
-static void tag_forget(struct sim_tags *t, struct world_as *as)
+static struct tag_space *tag_get_space(struct sim_tags *t, struct world_as *as)
 {
-	struct tag_space *space = tag_find_space(t, as);
+	return tag_get(t, as, 0);
+}
+
+static void tag_forget(struct sim_tags *t, struct world_as *as, u64 file)
+{
+	struct tag_space *space = tag_find(t, as, file);
 
 	if (!space)
 		return;
@@ -224,13 +262,106 @@ static u64 *tag_expect(struct tag_space *space, u64 page)
 	return &chunk->expect[page % PTRS_PER_TABLE];
 }
 
+/* The mapping that page @page of @space is in; NULL: anonymous memory. */
+static struct tag_range *tag_range(struct tag_space *space, u64 page)
+{
+	struct tag_range **link = &space->ranges;
+	struct tag_range *r;
+
+	while (*link && (page < (*link)->start || page >= (*link)->end))
+		link = &(*link)->next;
+	r = *link;
+	if (!r)
+		return NULL;
+	*link = r->next;
+	r->next = space->ranges;
+	space->ranges = r;
+	return r;
+}
+
+static void tag_add_range(struct tag_space *space, const struct tag_range *range)
+{
+	struct tag_range *r = malloc(sizeof(*r));
+
+	if (!r)
+		panic("the host has no memory for --check");
+	*r = *range;
+	r->next = space->ranges;
+	space->ranges = r;
+}
+
+/* Takes [@start, @end) out of all ranges. */
+static void tag_cut_ranges(struct tag_space *space, u64 start, u64 end)
+{
+	struct tag_range **link = &space->ranges;
+
+	while (*link) {
+		struct tag_range *r = *link;
+
+		if (r->end <= start || r->start >= end) {
+			link = &r->next;
+			continue;
+		}
+		if (r->start < start && r->end > end) { /* a hole in the middle */
+			struct tag_range tail = *r;
+
+			tail.index += end - r->start;
+			tail.start = end;
+			r->end = start;
+			tag_add_range(space, &tail);
+			return;
+		}
+		if (r->start < start) {
+			r->end = start;
+		} else if (r->end > end) {
+			r->index += end - r->start;
+			r->start = end;
+		} else {
+			*link = r->next;
+			free(r);
+			continue;
+		}
+		link = &r->next;
+	}
+}
+
+void sim_contents_map(struct world_as *as, u64 start, u64 end, u64 file, u64 index, bool shared)
+{
+	struct tag_space *space = tag_get_space(tags_self(), as);
+	struct tag_range r = {.start = start >> PAGE_SHIFT,
+	                      .end = end >> PAGE_SHIFT,
+	                      .file = file,
+	                      .index = index,
+	                      .shared = shared};
+
+	tag_cut_ranges(space, r.start, r.end);
+	/* Whatever was here before has been unmapped. */
+	for (u64 page = r.start; page < r.end; page++) {
+		struct tag_chunk *chunk = tag_find_chunk(space, page / PTRS_PER_TABLE);
+
+		if (chunk)
+			chunk->expect[page % PTRS_PER_TABLE] = TAG_GARBAGE;
+		else
+			page |= PTRS_PER_TABLE - 1;
+	}
+	if (file)
+		tag_add_range(space, &r);
+}
+
+void sim_contents_copied(struct world_as *as, u64 va, u64 pfn)
+{
+	struct sim_tags *t = tags_self();
+
+	*tag_expect(tag_get_space(t, as), va >> PAGE_SHIFT) = *tag_frame(t, pfn);
+}
+
 void sim_contents_zero(struct world_as *as, u64 start, u64 end, bool done)
 {
 	struct tag_space *space = tag_find_space(tags_self(), as);
 	struct tag_chunk *chunk = NULL;
 
 	if (done && start == 0 && end == TASK_SIZE) {
-		tag_forget(tags_self(), as);
+		tag_forget(tags_self(), as, 0);
 		return;
 	}
 	/* With other threads, what has not been written since may have been written before, and kept. */
@@ -248,8 +379,8 @@ void sim_contents_zero(struct world_as *as, u64 start, u64 end, bool done)
 		expect = &chunk->expect[page % PTRS_PER_TABLE];
 		if (!done && *expect != TAG_GARBAGE)
 			*expect |= EXPECT_MAYBE_ZERO;
-		else if (*expect & EXPECT_MAYBE_ZERO)
-			*expect = TAG_ZERO;
+		else if (*expect & EXPECT_MAYBE_ZERO) /* or as the file again */
+			*expect = tag_range(space, page) ? TAG_GARBAGE : TAG_ZERO;
 	}
 }
 
@@ -258,7 +389,7 @@ void sim_contents_fork(struct world_as *parent, struct world_as *child)
 	struct sim_tags *t = tags_self();
 	struct tag_space *from, *to;
 
-	tag_forget(t, child);
+	tag_forget(t, child, 0);
 	to = tag_get_space(t, child);
 	from = tag_get_space(t, parent);
 	for (u32 i = 0; i < TAG_BUCKETS; i++) {
@@ -269,6 +400,8 @@ void sim_contents_fork(struct world_as *parent, struct world_as *child)
 				copy->expect[k] = c->expect[k];
 		}
 	}
+	for (struct tag_range *r = from->ranges; r; r = r->next)
+		tag_add_range(to, r);
 }
 
 /* ---- user accesses -------------------------------------------------------------------------- */
@@ -294,29 +427,104 @@ static __cold void tag_violation(const struct world_as *as, u64 va, u64 pfn, u64
 	      expect & EXPECT_MAYBE_ZERO ? ", or it may be zeros" : "");
 }
 
+/* What page @index of @file holds, as far as programs know. */
+static u64 *tag_of_file(struct sim_tags *t, u64 file, u64 index)
+{
+	return tag_expect(tag_get(t, NULL, file), index);
+}
+
+static bool tag_matches(u64 have, u64 expect)
+{
+	u64 want = expect & ~EXPECT_FLAGS;
+
+	if (expect & EXPECT_ANYTHING)
+		return true;
+	return have == (want == TAG_GARBAGE ? TAG_ZERO : want);
+}
+
 void sim_tag_access(struct sim *sim, struct world_as *as, u64 va, pte_t pte, enum world_access kind)
 {
 	struct sim_tags *t = sim->tags;
 	u64 page = va >> PAGE_SHIFT;
 	u64 pfn = pte_pfn(pte) + (pte.v & PTE_HUGE ? page % PTRS_PER_TABLE : 0);
 	u64 *frame = tag_frame(t, pfn);
-	u64 *expect = tag_expect(tag_get_space(t, as), page);
-	u64 want = *expect & ~EXPECT_MAYBE_ZERO;
+	struct tag_space *space = tag_get_space(t, as);
+	struct tag_range *range = tag_range(space, page);
+	u64 *expect;
+	u64 *base = NULL; /* what an untouched page of it reads as; NULL: zeros */
+	u64 zeros = TAG_ZERO;
 	u64 have = pte_special(pte) ? TAG_ZERO : *frame;
 
-	if (want == TAG_GARBAGE)
-		want = TAG_ZERO;
+	if (range)
+		base = tag_of_file(t, range->file, range->index + (page - range->start));
+	expect = range && range->shared ? base : tag_expect(space, page);
+	if (!base)
+		base = &zeros;
 	if (kind != WORLD_FILL) {
 		/* It reads a word, or leaves all but one as they are. */
-		if (have == TAG_ZERO && *expect & EXPECT_MAYBE_ZERO)
-			*expect = want = TAG_ZERO;
-		if (have != want)
-			tag_violation(as, va, pfn, have, *expect ? *expect : TAG_ZERO);
+		if (*expect & EXPECT_MAYBE_ZERO && tag_matches(have, *base))
+			*expect = range ? TAG_GARBAGE : TAG_ZERO;
+		if (!tag_matches(have, *expect & ~EXPECT_FLAGS ? *expect : *base | *expect))
+			tag_violation(as, va, pfn, have, *expect ? *expect : *base);
 	}
 	if (world_access_writes(kind)) {
 		if (pte_special(pte))
 			panic("page 0x%lx writes to the zero page", va);
 		*frame = *expect = ++t->nr_writes;
+	}
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static void tag_file_access(struct sim_tags *t, enum world_file_event event, u64 file, u64 index,
+                            u64 pfn)
+{
+	u64 *frame = tag_frame(t, pfn);
+	u64 *expect = tag_of_file(t, file, index);
+	char have[32];
+	char want[32];
+
+	if (event != WORLD_FILE_FILL && !tag_matches(*frame, *expect))
+		panic("page 0x%lx of file %lu reads as %s from frame 0x%lx; a program last wrote "
+		      "%s",
+		      index, file, tag_text(have, sizeof(have), *frame), pfn,
+		      tag_text(want, sizeof(want), *expect & ~EXPECT_FLAGS));
+	if (event != WORLD_FILE_READ)
+		*frame = *expect = ++t->nr_writes;
+}
+
+static void tag_file_zero(struct tag_space *space, u64 from)
+{
+	for (u32 i = 0; space && i < TAG_BUCKETS; i++)
+		for (struct tag_chunk *c = space->bucket[i]; c; c = c->next)
+			for (u32 k = 0; k < PTRS_PER_TABLE; k++)
+				if (c->index * PTRS_PER_TABLE + k >= from)
+					c->expect[k] = TAG_ZERO;
+}
+
+void sim_contents_file(enum world_file_event event, u64 file, u64 index, u64 arg)
+{
+	struct sim_tags *t = tags_self();
+
+	switch (event) {
+	case WORLD_FILE_ON_DISK:
+		t->block[arg >> 48][arg << 16 >> 16] = *tag_of_file(t, file, index) =
+			++t->nr_writes;
+		break;
+	case WORLD_FILE_READ:
+	case WORLD_FILE_WRITE:
+	case WORLD_FILE_FILL:
+		tag_file_access(t, event, file, index, arg);
+		break;
+	case WORLD_FILE_ZERO:
+		tag_file_zero(tag_find(t, NULL, file), index);
+		break;
+	case WORLD_FILE_LOST:
+		*tag_of_file(t, file, index) |= EXPECT_ANYTHING;
+		break;
+	case WORLD_FILE_GONE:
+		tag_forget(t, NULL, file);
+		break;
 	}
 }
 

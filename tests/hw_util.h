@@ -72,6 +72,17 @@ static inline struct hw_machine *hw_make(u32 nr_cpus, u32 nr_nodes, u64 nr_pages
 	return hw;
 }
 
+static inline struct hw_disk *hw_add_flash(struct hw_machine *hw, u64 size_bytes);
+
+/* Adds a flash disk for files. */
+static inline struct hw_disk *hw_add_files(struct hw_machine *hw, u64 size_bytes)
+{
+	struct hw_disk *d = hw_add_flash(hw, size_bytes);
+
+	d->files = true;
+	return d;
+}
+
 /* Adds a flash disk of @size_bytes. */
 static inline struct hw_disk *hw_add_flash(struct hw_machine *hw, u64 size_bytes)
 {

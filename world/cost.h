@@ -92,7 +92,16 @@
 	X(LRU_ISOLATE, 50, "assumed: 32 pages take 1-3 us", "take a page off the tail, lock held") \
 	X(SCAN_PAGE, 60, "assumed", "reclaim looks at one page, its walks apart") \
 	X(SCAN_COUNT, 150, "assumed", "compute the scan targets of a lruvec") \
-	X(RADIX, 60, "assumed: two to three levels", "look up, insert or delete in a page-cache tree") \
+	X(RADIX, 60, "assumed: two to three levels", "look up, insert or delete in a swap-cache tree") \
+	/* page cache */ \
+	X(RADIX_LEVEL, 20, "assumed: a warm node, L2 to L3", "go down one level of a page-cache tree") \
+	X(RADIX_NODE, 100, "assumed: 576 bytes cleared and linked", "add or remove a node of a page-cache tree") \
+	X(FILEMAP, 30, "assumed", "one page's way through a buffered read or write, tree and copy apart") \
+	X(COPY_USER, 100, "assumed: 4 KiB, source in L3; 48 ns hot, 200-400 ns cold", "copy a page between the page cache and a user buffer") \
+	X(READAHEAD, 60, "assumed", "decide on a readahead window") \
+	X(BLOCK_MAP, 60, "assumed: extent in the inode's own tree", "map a page of a file to its block") \
+	X(BUFFER_HEAD, 50, "assumed: allocate or free and link", "a buffer head of a page") \
+	X(FILE_OP, 800, "assumed: path look-up, file table", "open, close, create or remove a file") \
 	/* TLB */ \
 	X(INVLPG, 120, "assumed: 100-200 ns", "flush one page from the own TLB") \
 	X(TLB_FULL, 300, "assumed: about 100 ns and the refills", "flush the own TLB") \

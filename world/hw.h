@@ -62,6 +62,7 @@ struct hw_disk {
 	u32 error_ppm;    /* injected I/O errors per million requests */
 	u32 ratio_bp;     /* RAM: compressed size, parts of 10,000 */
 	bool barging;     /* submitters may overtake sleepers, who batch (Linux); else FIFO */
+	bool files;       /* holds files; else it is for swap */
 };
 
 struct hw_machine {

@@ -42,6 +42,11 @@
 	X(EXEC, "execve")                                                                          \
 	X(EXIT, "exit")                                                                            \
 	X(SWAPON, "swapon")                                                                        \
+	X(OPEN, "open")                                                                            \
+	X(READ, "read")                                                                            \
+	X(WRITE, "write")                                                                          \
+	X(FSYNC, "fsync")                                                                          \
+	X(TRUNCATE, "truncate")                                                                    \
 	/* memory manager */                                                                       \
 	X(ALLOC, "alloc")                                                                          \
 	X(FREE, "free")                                                                            \
@@ -66,6 +71,8 @@
 	X(SPLIT_PAGE, "split_huge_page")                                                           \
 	X(FREEZE, "freeze_page")                                                                   \
 	X(UNFREEZE, "unfreeze_page")                                                               \
+	X(READAHEAD, "readahead")                                                                  \
+	X(WRITEBACK, "writeback")                                                                  \
 	X(OOM, "oom")                                                                              \
 	X(VMSTAT, "vmstat")                                                                        \
 	X(ESTIMATE, "estimate")                                                                    \
@@ -102,6 +109,11 @@ enum ledger_span {
 	X(ZSTRM, "&zstrm->strm_lock")                                                              \
 	X(ZS_CLASS, "&class->lock")                                                                \
 	X(PAGE, "PG_locked")                                                                       \
+	X(TREE, "&mapping->tree_lock")                                                             \
+	X(I_MMAP, "&mapping->i_mmap_rwsem")                                                        \
+	X(INODE, "&inode->i_mutex")                                                                \
+	X(FS, "&fs->lock")                                                                         \
+	X(WB, "&wb->list_lock")                                                                    \
 	X(QUEUE, "&q->queue_lock")                                                                 \
 	X(OOM, "oom_lock")                                                                         \
 	X(MMLIST, "mmlist_lock")                                                                   \
@@ -128,6 +140,8 @@ enum ledger_lock {
 	X(DIRECT_RECLAIM, "direct_reclaim")                                                        \
 	X(SWAP_READ, "swap_read")                                                                  \
 	X(SWAP_WRITE, "swap_write")                                                                \
+	X(FILE_READ, "file_read")                                                                  \
+	X(FILE_WRITE, "file_write")                                                                \
 	X(RUN_DELAY, "run_delay")
 
 enum ledger_hist {

@@ -199,6 +199,30 @@ static void null_contents_fork(struct world_as *parent, struct world_as *child)
 	VM_BUG_ON(parent == child);
 }
 
+static void null_contents_map(struct world_as *as, u64 start, u64 end, u64 file, u64 index,
+                              bool shared)
+{
+	(void)as;
+	(void)index;
+	VM_BUG_ON(start >= end);
+	VM_BUG_ON(!file && shared);
+}
+
+static void null_contents_copied(struct world_as *as, u64 va, u64 pfn)
+{
+	(void)as;
+	(void)pfn;
+	VM_BUG_ON(va % PAGE_SIZE);
+}
+
+static void null_contents_file(enum world_file_event event, u64 file, u64 index, u64 arg)
+{
+	(void)event;
+	(void)index;
+	(void)arg;
+	VM_BUG_ON(!file);
+}
+
 static void null_io_done(struct world_io *io)
 {
 	struct null_world *nw = null_self();
@@ -323,6 +347,9 @@ static const struct world_ops null_ops = {
 	.frame_free = null_frame_free,
 	.contents_zero = null_contents_zero,
 	.contents_fork = null_contents_fork,
+	.contents_map = null_contents_map,
+	.contents_copied = null_contents_copied,
+	.contents_file = null_contents_file,
 	.io_submit = null_io_submit,
 	.disk_congested = null_disk_congested,
 	.disk_discard = null_disk_discard,

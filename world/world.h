@@ -264,6 +264,20 @@ struct world_upcalls {
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
+/*
+ * What happens to the contents of a file, for --check. A file is a number that is never used again;
+ * @index is a page of it.
+ */
+enum world_file_event {
+	WORLD_FILE_ON_DISK, /* it is there when the run begins: @arg is disk << 48 | block of 4 KiB */
+	WORLD_FILE_READ, /* a program read the page from frame @arg: must be what was last written */
+	WORLD_FILE_WRITE, /* a program wrote to part of it, in frame @arg */
+	WORLD_FILE_FILL,  /* the same, all of it */
+	WORLD_FILE_ZERO,  /* all pages from @index on read as zeros: the file was cut off there */
+	WORLD_FILE_LOST,  /* the disk refused it: it may read as anything older */
+	WORLD_FILE_GONE,  /* the file is removed */
+};
+
 struct world_ops {
 	const char *name;
 	void (*order)(struct world_cpu *c);
@@ -296,6 +310,10 @@ struct world_ops {
 	void (*frame_free)(u64 pfn);
 	void (*contents_zero)(struct world_as *as, u64 start, u64 end, bool done);
 	void (*contents_fork)(struct world_as *parent, struct world_as *child);
+	void (*contents_map)(struct world_as *as, u64 start, u64 end, u64 file, u64 index,
+	                     bool shared);
+	void (*contents_copied)(struct world_as *as, u64 va, u64 pfn);
+	void (*contents_file)(enum world_file_event event, u64 file, u64 index, u64 arg);
 	int (*io_submit)(struct world_io *io);
 	bool (*disk_congested)(struct world *w, u32 disk, bool write);
 	void (*disk_discard)(struct world *w, u32 disk, u64 sector, u64 nr_sectors);
@@ -1134,6 +1152,30 @@ static inline void world_contents_fork(struct world_as *parent, struct world_as 
 {
 	if (unlikely(world_self->w->check))
 		world_self->w->ops->contents_fork(parent, child);
+}
+
+/*
+ * [@start, @end) of @as shows @file from page @index on: what is stored there is the file's (@shared),
+ * or the address space's own from its first store on. @file 0: nothing any more.
+ */
+static inline void world_contents_map(struct world_as *as, u64 start, u64 end, u64 file, u64 index,
+                                      bool shared)
+{
+	if (unlikely(world_self->w->check))
+		world_self->w->ops->contents_map(as, start, end, file, index, shared);
+}
+
+/* Page @va of a private mapping has its own copy now, in @pfn; the file no longer shows. */
+static inline void world_contents_copied(struct world_as *as, u64 va, u64 pfn)
+{
+	if (unlikely(world_self->w->check))
+		world_self->w->ops->contents_copied(as, va, pfn);
+}
+
+static inline void world_contents_file(enum world_file_event event, u64 file, u64 index, u64 arg)
+{
+	if (unlikely(world_self->w->check))
+		world_self->w->ops->contents_file(event, file, index, arg);
 }
 
 /*

@@ -26,7 +26,7 @@ static int referenced(struct page *page, bool *dirty)
 	int nr;
 
 	lock_page(fix.m, page);
-	nr = page_referenced(fix.m, page, &vm_flags, dirty);
+	nr = page_referenced(fix.m, page, true, &vm_flags, dirty);
 	unlock_page(fix.m, page);
 	return nr;
 }

@@ -23,6 +23,7 @@ static const struct {
 	{"watermark.pages", "test_watermark: these machines have no descriptors"},
 	{"vm.zone_reclaim_mode", "test_node_reclaim: needs many pages of files"},
 	{"numa.reclaim_distance", "test_node_reclaim"},
+	{"readahead.form", "test_readahead"},
 	{"thp.enabled", "test_watermark: these machines set vm.min_free_kbytes"},
 	{"vm.lowmem_reserve_ratio.dma32", "test_watermark: needs 4 GB short of memory"},
 	{"vm.lowmem_reserve_ratio.normal",
@@ -33,6 +34,7 @@ struct run {
 	struct machine *m;
 	u64 pages;
 	u32 next;
+	u32 file[5]; /* one for each worker, one for all */
 };
 
 static void child(struct task *t, void *arg)
@@ -112,6 +114,39 @@ static void huge_worker(struct task *t, void *arg)
 	}
 }
 
+#define FILE_PAGES 1600
+
+/* Maps a file of its own and one that all write to; reads in order and at random, writes, reads again. */
+static void file_worker(struct task *t, void *arg)
+{
+	struct run *r = arg;
+	u64 len = FILE_PAGES * PAGE_SIZE;
+	u32 me = r->next++;
+	u32 fd[2];
+	u64 own, all, copy;
+
+	(void)t;
+	if (do_open(r->m, r->file[me], &fd[0]) || do_open(r->m, r->file[4], &fd[1]))
+		return;
+	if (do_mmap_file(r->m, fd[0], 0, len, MM_PROT_READ | MM_PROT_WRITE, MM_MAP_SHARED, &own) ||
+	    do_mmap_file(r->m, fd[0], 0, len, MM_PROT_READ | MM_PROT_WRITE, 0, &copy) ||
+	    do_mmap_file(r->m, fd[1], 0, len, MM_PROT_READ | MM_PROT_WRITE, MM_MAP_SHARED, &all))
+		return;
+	for (u32 i = 0; i < 3; i++) {
+		if (mm_access(r->m, own, len, WORLD_READ, 0) ||
+		    mm_access(r->m, all, len / 2, WORLD_READ, 7 + me) ||
+		    mm_access(r->m, own, len / 8, WORLD_WRITE, 0) ||
+		    mm_access(r->m, all, len, WORLD_WRITE, 9 + me) ||
+		    mm_access(r->m, copy, len / 4, WORLD_FILL, 0))
+			return;
+		world_syscall_enter();
+		world_sleep(700000000);
+		world_syscall_exit();
+	}
+	do_close(r->m, fd[0]);
+	do_close(r->m, fd[1]);
+}
+
 /* A number that two runs share only if they did the same. */
 struct print {
 	u64 sum;
@@ -133,8 +168,14 @@ enum place {
 	WITHOUT_SWAP,
 	ON_NODES,
 	WITH_HUGE,
+	WITH_FILES,
 	NR_PLACES,
 };
+
+static void (*worker_of(enum place place))(struct task *, void *)
+{
+	return place == WITH_HUGE ? huge_worker : place == WITH_FILES ? file_worker : worker;
+}
 
 static u64 run(const struct knobs *knobs, enum place place)
 {
@@ -155,6 +196,10 @@ static u64 run(const struct knobs *knobs, enum place place)
 		hw_add_zram(hw, 64 << 20);
 	else if (place == WITHOUT_SWAP)
 		r.pages = 2200;
+	else if (place == WITH_FILES) {
+		hw_add_flash(hw, 64 << 20);
+		hw_add_files(hw, 64 << 20);
+	}
 	if (place == WITH_HUGE) {
 		hw->range[hw->nr_ranges - 1].nr_pages = 24 << 8;
 		hw_add_flash(hw, MB(128));
@@ -171,9 +216,11 @@ static u64 run(const struct knobs *knobs, enum place place)
 	}
 	if (hw->nr_disks)
 		assert_int_equal(0, do_swapon(r.m, 0, -1));
+	for (u32 i = 0; place == WITH_FILES && i < ARRAY_SIZE(r.file); i++)
+		assert_int_equal(0, machine_file_create(r.m, "data", FILE_PAGES * PAGE_SIZE, false,
+		                                        &r.file[i]));
 	for (u32 i = 0; i < 4; i++) {
-		struct task *t = task_create(r.m, "worker", NULL,
-		                             place == WITH_HUGE ? huge_worker : worker, &r);
+		struct task *t = task_create(r.m, "worker", NULL, worker_of(place), &r);
 
 		assert_non_null(t);
 		task_start(t, -1);

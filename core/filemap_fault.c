@@ -1,0 +1,360 @@
+/*
+ * Faults on file mappings (Linux mm/filemap.c: filemap_fault(), filemap_map_pages(); mm/memory.c:
+ * do_read_fault(), do_cow_fault(), do_shared_fault(); linux-mm.md 12.4).
+ *
+ * A read maps the page of the cache, and, since 3.15, those around it that happen to be there
+ * (fault-around; vm.fault_around_bytes). A write to a private mapping copies the page; a write to a
+ * shared one makes the page dirty and the entry writable: until then it is read-only, also where the
+ * VMA may write, so that the first write after each writeback is noticed (page_mkwrite).
+ *
+ * The page is found in the cache (a minor fault), or readahead brings it, and the fault waits for its
+ * lock: without the lock of the address space, if it may start again.
+ */
+#include "core/fault.h"
+#include "core/fs.h"
+
+#define MMAP_LOTSAMISS 100
+
+/* ---- readahead of a mapping ------------------------------------------------------------------------ */
+
+/* The page is not there. May switch tasks. */
+static void do_sync_mmap_readahead(struct vm_fault *f, struct file *file, u64 index)
+{
+	struct file_ra_state *ra = &file->f_ra;
+	u32 vm_flags = f->vma->vm_flags;
+
+	if (vm_flags & VM_RAND_READ || !ra->ra_pages)
+		return;
+	if (vm_flags & VM_SEQ_READ) {
+		page_cache_sync_readahead(f->m, file, index,
+		                          f->m->knob.mmap_sequential == KNOB_ON ? 1 : ra->ra_pages);
+		return;
+	}
+	/* To 2.6.38: one page after the other is a read in order. */
+	if (f->m->knob.mmap_sequential == KNOB_ON && (s64)index - 1 == ra->prev_pos >> PAGE_SHIFT) {
+		page_cache_sync_readahead(f->m, file, index, 1);
+		return;
+	}
+	if (ra->mmap_miss < MMAP_LOTSAMISS * 10)
+		ra->mmap_miss += 1;
+	if (ra->mmap_miss > MMAP_LOTSAMISS)
+		return;
+	/* Read around: the use of a mapping has no direction. */
+	ra->start = index > ra->ra_pages / 2 ? index - ra->ra_pages / 2 : 0;
+	ra->size = ra->ra_pages;
+	ra->async_size = ra->ra_pages / 4;
+	span_enter(SPAN_READAHEAD);
+	ra_submit(f->m, file);
+	span_exit();
+}
+
+static void do_async_mmap_readahead(struct vm_fault *f, struct file *file, struct page *page,
+                                    u64 index)
+{
+	struct file_ra_state *ra = &file->f_ra;
+
+	if (f->vma->vm_flags & VM_RAND_READ)
+		return;
+	if (ra->mmap_miss)
+		ra->mmap_miss -= 1;
+	if (page_test(page, PG_readahead) && !page_test(page, PG_writeback))
+		page_cache_async_readahead(f->m, file, page, index, ra->ra_pages);
+}
+
+/* ---- the page that was touched ---------------------------------------------------------------------- */
+
+/* Nothing, not even readahead, has brought it: a page is read for this fault alone. */
+static struct page *page_cache_read(struct vm_fault *f, struct file *file, u64 index)
+{
+	struct machine *m = f->m;
+	struct page *page = alloc_page(m, GFP_HIGHUSER_MOVABLE);
+	int err;
+
+	if (!page)
+		return NULL;
+	err = add_to_page_cache_lru(m, page, &file->f_inode->i_data, index, GFP_KERNEL);
+	if (err) {
+		put_page(m, page);
+		return err == -EEXIST ? find_get_page(m, &file->f_inode->i_data, index) : NULL;
+	}
+	readpage(m, file->f_inode, page);
+	return page;
+}
+
+/*
+ * The page at the fault's place, locked, up to date and with a reference: *@pagep. Otherwise why not;
+ * VM_FAULT_RETRY: the lock of the address space has been dropped. VM_FAULT_MAJOR may be in both.
+ */
+static int filemap_fault(struct vm_fault *f, struct page **pagep)
+{
+	struct machine *m = f->m;
+	struct file *file = f->vma->vm_file;
+	struct address_space *mapping = &file->f_inode->i_data;
+	u64 index = vma_index(f->vma, f->va);
+	struct page *page;
+	u32 nr_reads = 0;
+	bool beyond;
+	int ret = 0;
+
+	if (index >= DIV_ROUND_UP(READ_ONCE(file->f_inode->i_size), PAGE_SIZE))
+		return VM_FAULT_SIGBUS;
+	page = find_get_page(m, mapping, index);
+	if (page) {
+		do_async_mmap_readahead(f, file, page, index);
+	} else {
+		count_vm_event(m, PGMAJFAULT);
+		ret = VM_FAULT_MAJOR;
+		do_sync_mmap_readahead(f, file, index);
+		page = find_get_page(m, mapping, index);
+	}
+	for (;;) {
+		if (!page)
+			page = page_cache_read(f, file, index);
+		if (!page)
+			return ret | VM_FAULT_OOM;
+		if (!lock_page_or_retry(f, page)) {
+			put_page(m, page);
+			return ret | VM_FAULT_RETRY;
+		}
+		beyond = index >= inode_pages(file->f_inode);
+		/* Truncated, or reclaimed and used for something else, while nobody had it locked? */
+		if (page->mapping == mapping->number && page->index == index && !beyond) {
+			if (likely(page_test(page, PG_uptodate)))
+				break;
+			if (nr_reads++)
+				beyond = true; /* as good as */
+			else
+				readpage(m, file->f_inode, page); /* unlocks it */
+			if (!beyond)
+				continue;
+		}
+		unlock_page(m, page);
+		put_page(m, page);
+		if (beyond)
+			return ret | VM_FAULT_SIGBUS;
+		page = find_get_page(m, mapping, index);
+	}
+	if (m->knob.mmap_sequential == KNOB_ON)
+		file->f_ra.prev_pos = (s64)(index << PAGE_SHIFT);
+	*pagep = page;
+	return ret;
+}
+
+/* Maps @page, locked or with its reference sure to last, at an empty entry; table locked. The caller's
+ * reference becomes the pte's. */
+static void map_file_page(struct vm_fault *f, struct page *page, pte_t *pte, bool write)
+{
+	pte_t entry = fault_mk_pte(f, page);
+
+	if (write)
+		entry = fault_mkwrite(f, entry);
+	atomic_long_add(1, &f->mm->rss[MM_FILEPAGES]);
+	charge2(COST_RSS, COST_PTE);
+	page_add_file_rmap(f->m, page);
+	set_pte(f->m, f->table, pte, entry);
+}
+
+/* ---- fault-around ------------------------------------------------------------------------------------- */
+
+/* May be mapped on the side: complete, nobody is busy with it, and no marker that must be seen. */
+static bool can_map_around(struct machine *m, struct page *page,
+                           const struct address_space *mapping, u64 index)
+{
+	if (!page_test(page, PG_uptodate) || page_test(page, PG_readahead))
+		return false;
+	if (!trylock_page(m, page))
+		return false;
+	if (page->mapping == mapping->number && page->index == index &&
+	    page_test(page, PG_uptodate) && index < inode_pages(mapping->host))
+		return true;
+	unlock_page(m, page);
+	return false;
+}
+
+/*
+ * Maps what the cache has of the pages around the fault, within a block of fault_around_bytes, the
+ * table and the VMA. Table locked. True: the page of the fault is among them.
+ */
+static bool do_fault_around(struct vm_fault *f, u64 nr_around)
+{
+	struct machine *m = f->m;
+	struct address_space *mapping = vma_mapping(f->vma);
+	struct file_ra_state *ra = &f->vma->vm_file->f_ra;
+	u64 off = pte_index(f->va, 0);
+	u64 voff = (f->va - f->vma->vm_start) >> PAGE_SHIFT;
+	u64 from = max(ALIGN_DOWN(off, nr_around), off - min(off, voff));
+	u64 to = min3(from + nr_around, (u64)PTRS_PER_TABLE, off + vma_pages(f->vma) - voff) - 1;
+	u64 index = vma_index(f->vma, f->va) - (off - from);
+	u64 first = index;
+	u64 last = index + (to - from);
+
+	while (index <= last) {
+		struct page *page;
+		pte_t *pte;
+		u64 entry = xa_find(m, &mapping->i_pages, &index, last, XA_ANY);
+
+		if (!entry)
+			break;
+		pte = f->pte - off + from + (index - first);
+		charge_n(COST_PTE, 1);
+		if (xa_is_page(entry) && pte_none(*pte)) {
+			page = pfn_to_page(m, entry - 1);
+			charge2(COST_PAGE_LINE, COST_PAGE_FLAG);
+			if (page->refcount && can_map_around(m, page, mapping, index)) {
+				page->refcount += 1;
+				if (ra->mmap_miss)
+					ra->mmap_miss -= 1;
+				map_file_page(f, page, pte, false);
+				unlock_page(m, page);
+			}
+		}
+		index += 1;
+	}
+	return !pte_none(*f->pte);
+}
+
+/* ---- the kinds of fault ---------------------------------------------------------------------------------- */
+
+static int do_read_fault(struct vm_fault *f)
+{
+	u64 nr_around = f->m->knob.fault_around_bytes >> PAGE_SHIFT;
+	struct page *page;
+	int ret;
+
+	if (nr_around > 1) {
+		bool done;
+
+		if (!fault_lock_pte(f))
+			return 0;
+		done = do_fault_around(f, 1UL << (fls64(nr_around) - 1));
+		spin_unlock(fault_ptl(f));
+		if (done)
+			return 0;
+	}
+	ret = filemap_fault(f, &page);
+	if (ret & (VM_FAULT_ERROR | VM_FAULT_RETRY))
+		return ret;
+	if (!fault_lock_pte(f)) {
+		unlock_page(f->m, page);
+		put_page(f->m, page);
+		return ret;
+	}
+	map_file_page(f, page, f->pte, false);
+	spin_unlock(fault_ptl(f));
+	unlock_page(f->m, page);
+	return ret;
+}
+
+/* A write to a private mapping: the copy is an anonymous page like any other. */
+static int do_cow_fault(struct vm_fault *f)
+{
+	struct machine *m = f->m;
+	struct page *new;
+	struct page *page;
+	int ret = fault_anon_prepare(f);
+
+	if (ret)
+		return ret;
+	new = alloc_page(m, GFP_HIGHUSER_MOVABLE);
+	if (!new)
+		return VM_FAULT_OOM;
+	ret = filemap_fault(f, &page);
+	if (ret & (VM_FAULT_ERROR | VM_FAULT_RETRY)) {
+		put_page(m, new);
+		return ret;
+	}
+	world_frame_copy(page_to_pfn(m, new), page_to_pfn(m, page));
+	page_set(new, PG_uptodate);
+	if (fault_lock_pte(f)) {
+		world_contents_copied(&f->mm->as, f->va, page_to_pfn(m, new));
+		fault_map_anon(f, new);
+		spin_unlock(fault_ptl(f));
+	} else {
+		put_page(m, new);
+	}
+	unlock_page(m, page);
+	put_page(m, page);
+	return ret;
+}
+
+/* The file may have to find a block, or say that it cannot. Page locked; a reason, or 0. */
+static int do_page_mkwrite(struct vm_fault *f, struct page *page)
+{
+	u64 block;
+	int err;
+
+	if (f->m->knob.stable_pages == KNOB_ON)
+		wait_on_page_writeback(f->m, page);
+	err = inode_get_block(f->m, f->vma->vm_file->f_inode, page->index, &block);
+	if (err)
+		return err == -ENOMEM ? VM_FAULT_OOM : VM_FAULT_SIGBUS;
+	return 0;
+}
+
+static int do_shared_fault(struct vm_fault *f)
+{
+	struct machine *m = f->m;
+	struct page *page;
+	int ret = filemap_fault(f, &page);
+	int err;
+
+	if (ret & (VM_FAULT_ERROR | VM_FAULT_RETRY))
+		return ret;
+	err = do_page_mkwrite(f, page);
+	if (err) {
+		unlock_page(m, page);
+		put_page(m, page);
+		return ret | err;
+	}
+	if (!fault_lock_pte(f)) {
+		unlock_page(m, page);
+		put_page(m, page);
+		return ret;
+	}
+	map_file_page(f, page, f->pte, true);
+	get_page(page);
+	spin_unlock(fault_ptl(f));
+	set_page_dirty(m, page);
+	unlock_page(m, page);
+	balance_dirty_pages_ratelimited(m, page_mapping(m, page));
+	put_page(m, page);
+	return ret;
+}
+
+int do_file_fault(struct vm_fault *f)
+{
+	if (!f->write)
+		return do_read_fault(f);
+	return f->vma->vm_flags & VM_SHARED ? do_shared_fault(f) : do_cow_fault(f);
+}
+
+/*
+ * A write to a page that a shared mapping has read-only. The table's lock is held, and dropped: the
+ * page lock is outside of it.
+ */
+int do_wp_file_page(struct vm_fault *f, struct page *page)
+{
+	struct machine *m = f->m;
+	struct address_space *mapping = vma_mapping(f->vma);
+	int err;
+
+	get_page(page);
+	spin_unlock(fault_ptl(f));
+	lock_page(m, page);
+	if (page->mapping != mapping->number) {
+		unlock_page(m, page);
+		put_page(m, page);
+		return 0;
+	}
+	err = do_page_mkwrite(f, page);
+	if (!err && fault_lock_pte(f)) {
+		fault_set_pte(f, pte_set(fault_mkwrite(f, f->orig), PTE_ACCESSED));
+		spin_unlock(fault_ptl(f));
+		set_page_dirty(m, page);
+	}
+	unlock_page(m, page);
+	if (!err)
+		balance_dirty_pages_ratelimited(m, mapping);
+	put_page(m, page);
+	return err;
+}

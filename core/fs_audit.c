@@ -1,0 +1,128 @@
+/*
+ * Auditing files: each inode's index against its pages and their flags, its blocks against the bitmap,
+ * the page cache against its counters (linux-mm.md 20.3).
+ */
+#include <stdlib.h>
+
+#include "core/fs.h"
+#include "lib/bitmap.h"
+
+struct fs_census {
+	struct machine *m;
+	struct address_space *mapping;
+	unsigned long nr_pages; /* of the mapping */
+	unsigned long nr_shadows;
+	unsigned long nr_dirty; /* of all */
+	unsigned long nr_mapped;
+	unsigned long nr_cached;
+	u64 nr_blocks;       /* of all */
+	unsigned long *used; /* blocks found in extents */
+};
+
+static long item_exact(const struct machine *m, enum vm_item item)
+{
+	const struct pglist_data *pgdat;
+	const struct zone *z;
+	long sum = 0;
+
+	for_each_node (m, pgdat)
+		sum += stat_exact(m, &pgdat->stat, item);
+	for_each_populated_zone (m, pgdat, z)
+		sum += stat_exact(m, &z->stat, item);
+	return sum;
+}
+
+static void audit_entry(struct machine *m, u64 index, u64 entry, u32 marks, void *arg)
+{
+	struct fs_census *c = arg;
+	const struct page *page;
+	bool dirty, writeback;
+
+	if (xa_is_value(entry)) {
+		c->nr_shadows += 1;
+		VM_BUG_ON_MSG(marks, "a shadow at 0x%lx of %s has marks", index,
+		              c->mapping->host->name);
+		return;
+	}
+	c->nr_pages += 1;
+	page = pfn_to_page(m, entry - 1);
+	VM_BUG_ON_MSG(page->mapping != c->mapping->number || page->index != index,
+	              "%s has pfn 0x%lx at 0x%lx, which says %u, 0x%lx", c->mapping->host->name,
+	              entry - 1, index, page->mapping, page->index);
+	dirty = page_test(page, PG_dirty);
+	writeback = page_test(page, PG_writeback);
+	VM_BUG_ON_MSG(dirty && !(marks >> PAGECACHE_TAG_DIRTY & 1),
+	              "page 0x%lx of %s is dirty, and its tag says it is not", index,
+	              c->mapping->host->name);
+	VM_BUG_ON(writeback != (marks >> PAGECACHE_TAG_WRITEBACK & 1));
+	VM_BUG_ON(page_test(page, PG_swapcache));
+	VM_BUG_ON(page->refcount < 1 + page->mapcount + page_test(page, PG_private));
+	VM_BUG_ON(dirty && list_empty(&c->mapping->wb_list));
+	c->nr_dirty += dirty;
+	c->nr_mapped += page_mapped(page);
+}
+
+static void audit_extents(struct fs_census *c, const struct inode *inode)
+{
+	u64 nr_blocks = 0;
+	u64 end = 0;
+
+	for (struct rb_node *node = rb_first(&inode->extents); node; node = rb_next(node)) {
+		const struct extent *e = rb_entry(node, struct extent, rb);
+
+		VM_BUG_ON_MSG(e->index < end || !e->nr, "%s: extents overlap at page 0x%lx",
+		              inode->name, e->index);
+		for (u64 b = e->block; b < e->block + e->nr; b++)
+			VM_BUG_ON_MSG(__test_and_set_bit(b, c->used), "block 0x%lx has two owners",
+			              b);
+		end = e->index + e->nr;
+		nr_blocks += e->nr;
+	}
+	VM_BUG_ON(nr_blocks != inode->nr_blocks);
+	c->nr_blocks += nr_blocks;
+}
+
+static void audit_inode(struct fs_census *c, struct inode *inode)
+{
+	struct address_space *mapping = &inode->i_data;
+
+	VM_BUG_ON(!inode->i_count && !inode->i_nlink);
+	c->mapping = mapping;
+	c->nr_pages = 0;
+	c->nr_shadows = 0;
+	xa_audit(c->m, &mapping->i_pages, audit_entry, c);
+	VM_BUG_ON_MSG(c->nr_pages != mapping->nrpages, "%s: nrpages %lu, counted %lu", inode->name,
+	              mapping->nrpages, c->nr_pages);
+	VM_BUG_ON_MSG(c->nr_shadows != mapping->nrexceptional, "%s: %lu shadows, counted %lu",
+	              inode->name, mapping->nrexceptional, c->nr_shadows);
+	c->nr_cached += c->nr_pages;
+	audit_extents(c, inode);
+}
+
+/* Between tasks. */
+void fs_audit(struct machine *m)
+{
+	struct fs *fs = m->fs;
+	struct fs_census c = {.m = m};
+	struct inode *inode;
+	long cached = item_exact(m, NR_FILE_PAGES) - item_exact(m, NR_SWAPCACHE);
+
+	c.used = calloc(fs->nr_blocks / 64 + 1, sizeof(*c.used));
+	if (!c.used)
+		panic("no host memory to audit %lu blocks", fs->nr_blocks);
+	list_for_each_entry (inode, &fs->inodes, list)
+		audit_inode(&c, inode);
+	VM_BUG_ON_MSG(c.nr_blocks + fs->nr_free != fs->nr_blocks,
+	              "%lu blocks belong to files and %lu are free, of %lu", c.nr_blocks,
+	              fs->nr_free, fs->nr_blocks);
+	for (u64 i = 0; i < DIV_ROUND_UP(fs->nr_blocks, 64); i++)
+		VM_BUG_ON_MSG(c.used[i] != fs->used[i], "the bitmap is wrong near block 0x%lx",
+		              i * 64);
+	VM_BUG_ON_MSG((long)c.nr_cached != cached, "%lu pages are in files, nr_file_pages says %ld",
+	              c.nr_cached, cached);
+	VM_BUG_ON_MSG((long)c.nr_dirty != item_exact(m, NR_FILE_DIRTY),
+	              "nr_dirty is %ld, counted %lu", item_exact(m, NR_FILE_DIRTY), c.nr_dirty);
+	VM_BUG_ON_MSG((long)c.nr_mapped != item_exact(m, NR_FILE_MAPPED),
+	              "nr_mapped is %ld, counted %lu", item_exact(m, NR_FILE_MAPPED), c.nr_mapped);
+	free(c.used);
+}

@@ -1,0 +1,374 @@
+/*
+ * Inodes, open files and disk blocks (Linux fs/inode.c, and what memory management sees of a file
+ * system such as ext3).
+ *
+ * A file's data lies in extents, runs of blocks, in a tree by page offset; where there is none is a
+ * hole, which reads as zeros without I/O. Blocks are found next-fit in a bitmap, as near behind the
+ * file's last ones as they come.
+ *
+ * An inode stays while it is linked, open or mapped. Files of a scenario exist when it begins.
+ *
+ * Left out: directories, permissions, block groups, preallocation, metadata blocks (a look-up of a
+ * block is charged, and reads nothing).
+ */
+#include "core/fs.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "lib/bitmap.h"
+
+#define SECTORS_PER_PAGE (PAGE_SIZE / 512)
+
+/* ---- the file system ------------------------------------------------------------------------------- */
+
+/* The first disk that is not for swap. */
+static bool find_disk(const struct machine *m, u32 *disk)
+{
+	const struct hw_machine *hw = m->world->hw;
+
+	for (u32 i = 0; i < hw->nr_disks; i++) {
+		if (hw->disk[i].files) {
+			*disk = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+int fs_init(struct machine *m)
+{
+	struct fs *fs = arena_new(&m->arena, struct fs);
+
+	m->fs = fs;
+	fs->machine = m;
+	INIT_LIST_HEAD(&fs->inodes);
+	INIT_LIST_HEAD(&fs->dirty);
+	spin_lock_init(m->world, &fs->lock, LOCK_FS);
+	spin_lock_init(m->world, &fs->wb_lock, LOCK_WB);
+	fs->has_disk = find_disk(m, &fs->disk);
+	if (!fs->has_disk)
+		return 0;
+	fs->nr_blocks = m->world->hw->disk[fs->disk].size_bytes / PAGE_SIZE;
+	fs->nr_free = fs->nr_blocks;
+	if (arena_init(&fs->arena, fs->nr_blocks / 8 + PAGE_SIZE, "block bitmap"))
+		return -ENOMEM;
+	fs->used = arena_array(&fs->arena, unsigned long, DIV_ROUND_UP(fs->nr_blocks, 64));
+	return 0;
+}
+
+void fs_destroy(struct machine *m)
+{
+	if (m->fs)
+		arena_destroy(&m->fs->arena);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------ */
+
+static struct extent *rb_extent(struct rb_node *node)
+{
+	return rb_entry_safe(node, struct extent, rb);
+}
+
+/* The last extent that begins at or below @index. fs->lock held, or nobody else there. */
+static struct extent *extent_before(const struct inode *inode, u64 index)
+{
+	struct rb_node *node = inode->extents.node;
+	struct extent *best = NULL;
+
+	while (node) {
+		struct extent *e = rb_extent(node);
+
+		if (e->index <= index) {
+			best = e;
+			node = node->right;
+		} else {
+			node = node->left;
+		}
+	}
+	return best;
+}
+
+static void extent_link(struct inode *inode, struct extent *new)
+{
+	struct rb_node **link = &inode->extents.node;
+	struct rb_node *parent = NULL;
+
+	while (*link) {
+		parent = *link;
+		link = new->index < rb_extent(parent)->index ? &parent->left : &parent->right;
+	}
+	rb_link_node(&new->rb, parent, link);
+	rb_insert_color(&new->rb, &inode->extents);
+}
+
+static bool __inode_bmap(const struct inode *inode, u64 index, u64 *block)
+{
+	const struct extent *e = extent_before(inode, index);
+
+	if (!e || index >= e->index + e->nr)
+		return false;
+	*block = e->block + (index - e->index);
+	return true;
+}
+
+bool inode_bmap(struct machine *m, struct inode *inode, u64 index, u64 *block)
+{
+	bool found;
+
+	charge(COST_BLOCK_MAP);
+	if (!inode->extents.node)
+		return false;
+	spin_lock(&m->fs->lock);
+	found = __inode_bmap(inode, index, block);
+	spin_unlock(&m->fs->lock);
+	return found;
+}
+
+/* The first free block at or behind @goal, else from the start; fs->lock held, some are free. */
+static u64 find_free_block(const struct fs *fs, u64 goal)
+{
+	u64 block = find_next_zero_bit(fs->used, fs->nr_blocks, goal);
+
+	if (block >= fs->nr_blocks)
+		block = find_next_zero_bit(fs->used, fs->nr_blocks, 0);
+	VM_BUG_ON(block >= fs->nr_blocks);
+	return block;
+}
+
+/* How many of @want are free from @block on. */
+static u64 free_run(const struct fs *fs, u64 block, u64 want)
+{
+	u64 end = find_next_bit(fs->used, min(block + want, fs->nr_blocks), block);
+
+	return end - block;
+}
+
+static void take_blocks(struct fs *fs, u64 block, u64 nr)
+{
+	for (u64 i = 0; i < nr; i++)
+		__set_bit(block + i, fs->used);
+	fs->nr_free -= nr;
+	fs->next = block + nr;
+}
+
+/*
+ * A block for page @index, behind its neighbour's if that is free. @spare is used for an extent of
+ * its own if it cannot be part of the neighbour's. fs->lock held.
+ */
+static int allocate_block(struct fs *fs, struct inode *inode, u64 index, struct extent **spare,
+                          u64 *block)
+{
+	struct extent *before = extent_before(inode, index);
+	u64 goal = before ? before->block + before->nr : fs->next;
+	struct extent *e;
+
+	if (!fs->nr_free)
+		return -ENOSPC;
+	*block = find_free_block(fs, goal < fs->nr_blocks ? goal : 0);
+	take_blocks(fs, *block, 1);
+	inode->nr_blocks += 1;
+	if (before && before->index + before->nr == index && before->block + before->nr == *block) {
+		before->nr += 1;
+		return 0;
+	}
+	e = *spare;
+	*spare = NULL;
+	*e = (struct extent){.index = index, .nr = 1, .block = *block};
+	extent_link(inode, e);
+	return 0;
+}
+
+int inode_get_block(struct machine *m, struct inode *inode, u64 index, u64 *block)
+{
+	struct fs *fs = m->fs;
+	struct extent *spare;
+	int err = 0;
+
+	if (inode_bmap(m, inode, index, block))
+		return 0;
+	if (!fs->has_disk)
+		return -ENOSPC;
+	spare = slab_alloc(m, SLAB_EXTENT, GFP_NOFS);
+	if (!spare)
+		return -ENOMEM;
+	charge(COST_BLOCK_MAP);
+	spin_lock(&fs->lock);
+	if (!__inode_bmap(inode, index, block))
+		err = allocate_block(fs, inode, index, &spare, block);
+	spin_unlock(&fs->lock);
+	if (spare)
+		slab_free(m, SLAB_EXTENT, spare);
+	return err;
+}
+
+/* @nr blocks from @block on are nobody's. fs->lock held. */
+static void release_blocks(struct fs *fs, u64 block, u64 nr)
+{
+	for (u64 i = 0; i < nr; i++) {
+		VM_BUG_ON(!test_bit(block + i, fs->used));
+		__clear_bit(block + i, fs->used);
+	}
+	fs->nr_free += nr;
+	world_disk_discard(fs->machine->world, fs->disk, block * SECTORS_PER_PAGE,
+	                   nr * SECTORS_PER_PAGE);
+}
+
+void inode_free_blocks(struct machine *m, struct inode *inode, u64 from)
+{
+	struct fs *fs = m->fs;
+	struct rb_node *node;
+
+	if (!inode->extents.node)
+		return;
+	spin_lock(&fs->lock);
+	while ((node = rb_last(&inode->extents))) {
+		struct extent *e = rb_extent(node);
+		u64 keep = from > e->index ? min(from - e->index, e->nr) : 0;
+
+		if (keep == e->nr)
+			break;
+		charge(COST_BLOCK_MAP);
+		release_blocks(fs, e->block + keep, e->nr - keep);
+		inode->nr_blocks -= e->nr - keep;
+		e->nr = keep;
+		if (keep)
+			break;
+		rb_erase(&e->rb, &inode->extents);
+		slab_free(m, SLAB_EXTENT, e);
+	}
+	spin_unlock(&fs->lock);
+}
+
+/* Gives an empty file all its blocks, and the world their contents. */
+static int fill_blocks(struct machine *m, struct inode *inode, u64 nr_pages)
+{
+	struct fs *fs = m->fs;
+	u64 index = 0;
+
+	if (!fs->has_disk || fs->nr_free < nr_pages)
+		return -ENOSPC;
+	while (index < nr_pages) {
+		struct extent *e = slab_alloc(m, SLAB_EXTENT, GFP_KERNEL);
+		u64 block;
+
+		if (!e)
+			return -ENOMEM;
+		block = find_free_block(fs, fs->next < fs->nr_blocks ? fs->next : 0);
+		*e = (struct extent){.index = index, .block = block};
+		e->nr = free_run(fs, block, nr_pages - index);
+		take_blocks(fs, block, e->nr);
+		extent_link(inode, e);
+		inode->nr_blocks += e->nr;
+		for (u64 i = 0; i < e->nr; i++)
+			world_contents_file(WORLD_FILE_ON_DISK, inode->nr_created, index + i,
+			                    (u64)fs->disk << 48 | (block + i));
+		index += e->nr;
+	}
+	return 0;
+}
+
+/* ---- inodes -------------------------------------------------------------------------------------------- */
+
+static void mapping_init(struct machine *m, struct inode *inode)
+{
+	struct address_space *mapping = &inode->i_data;
+
+	mapping->host = inode;
+	mapping->number = pool_index(&m->slab[SLAB_INODE].pool, inode);
+	spin_lock_init(m->world, &mapping->tree_lock, LOCK_TREE);
+	init_rwsem(m->world, &mapping->i_mmap_rwsem, LOCK_I_MMAP);
+	mapping->i_mmap_rwsem.is_mutex = m->knob.i_mmap_lock == I_MMAP_MUTEX;
+	spin_lock_init(m->world, &mapping->i_mmap_lock, LOCK_I_MMAP);
+	mapping->i_mmap = RB_ROOT_CACHED;
+	INIT_LIST_HEAD(&mapping->wb_list);
+}
+
+int inode_create(struct machine *m, const char *name, u64 size, bool sparse, struct inode **out)
+{
+	struct inode *inode = slab_alloc(m, SLAB_INODE, GFP_KERNEL);
+	int err = 0;
+
+	if (!inode)
+		return -ENOMEM;
+	charge(COST_FILE_OP);
+	mapping_init(m, inode);
+	mutex_init(m->world, &inode->i_mutex, LOCK_INODE);
+	inode->extents = RB_ROOT;
+	inode->i_nlink = 1;
+	inode->i_size = size;
+	inode->nr_created = ++m->fs->nr_inodes_created;
+	snprintf(inode->name, sizeof(inode->name), "%s", name);
+	list_add_tail(&inode->list, &m->fs->inodes);
+	if (!sparse)
+		err = fill_blocks(m, inode, inode_pages(inode));
+	if (err) {
+		inode->i_nlink = 0;
+		iget(inode);
+		iput(m, inode);
+		return err;
+	}
+	*out = inode;
+	return 0;
+}
+
+void iget(struct inode *inode)
+{
+	inode->i_count += 1;
+}
+
+/* Nobody can reach the file any more. May switch tasks. */
+static void evict_inode(struct machine *m, struct inode *inode)
+{
+	truncate_inode_pages(m, &inode->i_data, 0);
+	VM_BUG_ON_MSG(inode->i_data.nrpages, "%s is removed with %lu pages in the cache",
+	              inode->name, inode->i_data.nrpages);
+	VM_BUG_ON(inode->i_data.i_mmap.root.node);
+	inode_free_blocks(m, inode, 0);
+	world_contents_file(WORLD_FILE_GONE, inode->nr_created, 0, 0);
+	list_del(&inode->list);
+	charge(COST_FILE_OP);
+	slab_free(m, SLAB_INODE, inode);
+}
+
+void iput(struct machine *m, struct inode *inode)
+{
+	world_order();
+	VM_BUG_ON(!inode->i_count);
+	if (--inode->i_count == 0 && !inode->i_nlink)
+		evict_inode(m, inode);
+}
+
+/* ---- open files ------------------------------------------------------------------------------------------- */
+
+int file_open(struct machine *m, struct inode *inode, struct file **out)
+{
+	struct file *file = slab_alloc(m, SLAB_FILE, GFP_KERNEL);
+
+	if (!file)
+		return -ENOMEM;
+	iget(inode);
+	file->f_inode = inode;
+	file->f_count = 1;
+	file_ra_state_init(m, &file->f_ra);
+	*out = file;
+	return 0;
+}
+
+void get_file(struct file *file)
+{
+	VM_BUG_ON(!file->f_count);
+	file->f_count += 1;
+}
+
+void fput(struct machine *m, struct file *file)
+{
+	struct inode *inode = file->f_inode;
+
+	world_order();
+	VM_BUG_ON(!file->f_count);
+	if (--file->f_count)
+		return;
+	slab_free(m, SLAB_FILE, file);
+	iput(m, inode);
+}

@@ -1,0 +1,171 @@
+/*
+ * Readahead windows.
+ *
+ * Aim: the windows of linux-mm.md 20.2, and what interrupts a sequence. Method: a file of holes on the
+ * null world, whose reads complete at once; after each access the state of the open file is compared.
+ */
+#include "core/fs.h"
+#include "tests/core/mm_fixture.h"
+
+static struct file *file;
+
+/* The test's task stays in the kernel, as in a system call. */
+static void machine_setup(const char *preset)
+{
+	fix_start(1, 4096, preset, NULL);
+	world_syscall_enter();
+}
+
+static void machine_teardown(void)
+{
+	world_syscall_exit();
+	fix_stop();
+}
+
+static void make_file(u64 pages)
+{
+	struct inode *inode;
+
+	assert_int_equal(0, inode_create(fix.m, "data", pages * PAGE_SIZE, true, &inode));
+	assert_int_equal(0, file_open(fix.m, inode, &file));
+}
+
+/* What read() of one page does. */
+static void read_page(u64 index)
+{
+	struct address_space *mapping = &file->f_inode->i_data;
+	struct page *page = find_get_page(fix.m, mapping, index);
+
+	if (!page) {
+		page_cache_sync_readahead(fix.m, file, index, 1);
+		page = find_get_page(fix.m, mapping, index);
+	}
+	if (!page) { /* the window began behind it: the reader gets it for itself */
+		do_page_cache_readahead(fix.m, file, index, 1, 0);
+		page = find_get_page(fix.m, mapping, index);
+	}
+	assert_non_null(page);
+	if (page_test(page, PG_readahead))
+		page_cache_async_readahead(fix.m, file, page, index, 1);
+	put_page(fix.m, page);
+	file->f_ra.prev_pos = (s64)(index << PAGE_SHIFT);
+}
+
+static void window_is(u64 start, u32 size, u32 async)
+{
+	assert_int_equal(file->f_ra.start, start);
+	assert_int_equal(file->f_ra.size, size);
+	assert_int_equal(file->f_ra.async_size, async);
+}
+
+/* 20.2: windows 4 (marker at 1), 8, 16, 32, 32 ... */
+static void reads_in_order(void)
+{
+	make_file(200);
+	read_page(0);
+	window_is(0, 4, 3);
+	read_page(1); /* the marker: the next window starts behind this one, all of it ahead */
+	window_is(4, 8, 8);
+	for (u64 i = 2; i < 5; i++)
+		read_page(i);
+	window_is(12, 16, 16);
+	for (u64 i = 5; i < 13; i++)
+		read_page(i);
+	window_is(28, 32, 32);
+	for (u64 i = 13; i < 29; i++)
+		read_page(i);
+	window_is(60, 32, 32);
+	assert_int_equal(file->f_inode->i_data.nrpages, 92);
+}
+
+TEST(sequential_reads_open_windows_of_4_8_16_32_pages)
+{
+	machine_setup("4.0");
+	reads_in_order();
+	machine_teardown();
+	machine_setup("6.18");
+	reads_in_order();
+	machine_teardown();
+}
+
+TEST(window_sizes_are_those_of_the_table)
+{
+	static const u64 init[][2] = {{1, 4}, {2, 4}, {4, 8}, {8, 16}, {9, 32}, {33, 32}};
+	static const u64 next[][2] = {{1, 4}, {2, 4}, {4, 8}, {8, 16}, {16, 32}, {32, 32}};
+
+	for (u32 i = 0; i < ARRAY_SIZE(init); i++)
+		assert_int_equal(get_init_ra_size(init[i][0], 32), init[i][1]);
+	for (u32 i = 0; i < ARRAY_SIZE(next); i++)
+		assert_int_equal(get_next_ra_size(next[i][0], 32), next[i][1]);
+}
+
+TEST(a_read_that_follows_nothing_reads_what_it_asks_for)
+{
+	machine_setup("6.18");
+	make_file(1000);
+	read_page(500);
+	assert_int_equal(file->f_inode->i_data.nrpages, 1);
+	window_is(0, 0, 0);
+	machine_teardown();
+}
+
+/* Another file description read what comes before: the cache says so. One page more than asked for. */
+TEST(pages_cached_before_the_miss_are_taken_for_a_sequence)
+{
+	struct inode *inode;
+
+	machine_setup("6.18");
+	make_file(1000);
+	for (u64 i = 0; i < 3; i++)
+		do_page_cache_readahead(fix.m, file, 100 + i, 1, 0);
+	inode = file->f_inode;
+	assert_int_equal(0, file_open(fix.m, inode, &file));
+	read_page(103);
+	window_is(103, 4, 1); /* 3 before, 1 asked for */
+	machine_teardown();
+}
+
+/* A page that was dropped in the middle of a sequence: only the older form knows that it was expected. */
+TEST(a_miss_at_an_expected_place_continues_the_sequence_before_6_18)
+{
+	for (u32 i = 0; i < 2; i++) {
+		machine_setup(i ? "6.18" : "4.0");
+		make_file(200);
+		file->f_ra = (struct file_ra_state){
+			.start = 50, .size = 8, .async_size = 4, .ra_pages = 32, .prev_pos = 0};
+		read_page(54);
+		if (i)
+			window_is(50, 8, 4); /* random: just the page */
+		else
+			window_is(58, 16, 16);
+		machine_teardown();
+	}
+}
+
+TEST(the_marker_is_ignored_on_a_page_under_writeback)
+{
+	struct page *page;
+
+	machine_setup("4.0");
+	make_file(200);
+	read_page(0);
+	page = find_get_page(fix.m, &file->f_inode->i_data, 1);
+	assert_true(page_test(page, PG_readahead));
+	page->flags |= 1u << PG_writeback;
+	page_cache_async_readahead(fix.m, file, page, 1, 1);
+	page->flags &= ~(1u << PG_writeback);
+	window_is(0, 4, 3);
+	put_page(fix.m, page);
+	machine_teardown();
+}
+
+TEST(readahead_ends_with_the_file)
+{
+	machine_setup("6.18");
+	make_file(3);
+	read_page(0);
+	assert_int_equal(file->f_inode->i_data.nrpages, 3);
+	machine_teardown();
+}
+
+TEST_MAIN("readahead")
