@@ -117,6 +117,7 @@ static void run_job(void *arg, u32 i, struct bytes *result)
 	scenario_request(c->s, c->variant, r->out->seed[seed], c->ops, &req);
 	req.check = r->b->check;
 	req.series = seed == 0;
+	req.heat = seed == 0 && r->b->heat;
 	req.nr_slices = seed == 0 ? r->b->nr_slices : 0;
 	req.trace_from_ns = r->b->trace_from_ns;
 	req.trace_to_ns = r->b->trace_to_ns;
@@ -130,8 +131,10 @@ static void run_job(void *arg, u32 i, struct bytes *result)
 		record_fill(&record, &req, c->ops->name, res, rc, ledger_of(c->ops, t));
 		if (series_of(c->ops, t))
 			record_add_series(&record, series_of(c->ops, t));
-		if (c->ops == &sim_target_ops)
+		if (c->ops == &sim_target_ops) {
 			record.trace = sim_target_trace(t);
+			record.heat = sim_target_heat(t);
+		}
 		if (!rc && seed == 0 && r->b->proc_dir) {
 			lost = write_proc(r, job_cell(r, job), c->ops, t, err) != 0;
 			if (lost)

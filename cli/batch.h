@@ -34,6 +34,7 @@ struct batch {
 	u32 cpu_seconds;
 	bool check;
 	bool quiet;
+	bool heat;     /* each cell's first run says what memory was touched when */
 	u32 nr_slices; /* of each cell's first run, for a trace; 0: none */
 	u64 trace_from_ns;
 	u64 trace_to_ns;

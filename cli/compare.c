@@ -10,14 +10,17 @@
 #include "cli/cli.h"
 #include "report/format.h"
 #include "report/grid.h"
+#include "report/html.h"
 #include "report/load.h"
 #include "report/metric.h"
+#include "report/save.h"
 #include "report/text.h"
 
 #define FILES_MAX 64
 
 enum {
 	OPT_ACROSS,
+	OPT_HTML,
 	OPT_HELP,
 };
 
@@ -25,6 +28,8 @@ static const struct option_spec spec[] = {
 	[OPT_ACROSS] = {"across", 0, NULL,
                         "the results are of different scenarios with the same variants:\n"
                         "ratios to the first variant, and their geometric mean"},
+	[OPT_HTML] = {"html", 0, "FILE",
+                      "a page with pictures (drawn by gnuplot); not with --across"},
 	[OPT_HELP] = {"help", 'h', NULL, "this text"},
 };
 
@@ -326,11 +331,29 @@ static int compare_across(const char *const *path, const struct results *r, u32 
 	return ok ? CLI_OK : CLI_USAGE;
 }
 
+static int save_page(const char *html, const char *const *path, const struct results *r, u32 nr)
+{
+	struct html_pair pair = {&r[0], &r[1], path[0], nr == 2 ? path[1] : ""};
+	char err[SAVE_ERROR_MAX];
+	int rc;
+
+	if (nr == 2)
+		rc = save_file(html, save_html_pair, &pair, err);
+	else
+		rc = save_file(html, save_html, &r[0], err);
+	if (!rc)
+		return CLI_OK;
+	cli_error("%s", err);
+	return CLI_FAILED;
+}
+
 /* ---- the verb ------------------------------------------------------------------------------------- */
 
-static int compare(const char *const *path, struct results *r, u32 nr, bool across)
+static int compare(const char *const *path, struct results *r, u32 nr, bool across,
+                   const char *html)
 {
 	char err[LOAD_ERROR_MAX];
+	int status = CLI_OK;
 
 	for (u32 i = 0; i < nr; i++) {
 		if (results_load(path[i], &r[i], err)) {
@@ -341,9 +364,12 @@ static int compare(const char *const *path, struct results *r, u32 nr, bool acro
 	if (across)
 		return compare_across(path, r, nr);
 	if (nr == 2)
-		return compare_two(path, r);
-	text_run(stdout, &r[0]);
-	return CLI_OK;
+		status = compare_two(path, r);
+	else
+		text_run(stdout, &r[0]);
+	if (html && status == CLI_OK)
+		status = save_page(html, path, r, nr);
+	return status;
 }
 
 int verb_compare(int argc, char **argv)
@@ -355,6 +381,8 @@ int verb_compare(int argc, char **argv)
 	                    .argv = argv};
 	const char *path[FILES_MAX];
 	struct results *r;
+	const char *html = NULL;
+	char err[SAVE_ERROR_MAX];
 	bool across = false;
 	u32 nr = 0;
 	int status;
@@ -369,6 +397,8 @@ int verb_compare(int argc, char **argv)
 			return CLI_USAGE;
 		if (opt == OPT_ACROSS) {
 			across = true;
+		} else if (opt == OPT_HTML) {
+			html = o.value;
 		} else if (nr == FILES_MAX) {
 			cli_error("more than %d results", FILES_MAX);
 			return CLI_USAGE;
@@ -381,8 +411,16 @@ int verb_compare(int argc, char **argv)
 		             : "which result? (quire run --json FILE makes one)");
 		return CLI_USAGE;
 	}
+	if (html && across) {
+		cli_error("--across has no page: --html is for one result, or two");
+		return CLI_USAGE;
+	}
+	if (html && save_check(html, err)) {
+		cli_error("%s", err);
+		return CLI_FAILED;
+	}
 	r = report_alloc(nr, sizeof(*r));
-	status = compare(path, r, nr, across);
+	status = compare(path, r, nr, across, html);
 	for (u32 i = 0; i < nr; i++)
 		results_free(&r[i]);
 	free(r);

@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/experiments.h"
 #include "cli/sensitivity.h"
+#include "report/html.h"
 #include "report/json.h"
 #include "report/save.h"
 
@@ -29,6 +30,7 @@ enum {
 	OPT_SENSITIVITY,
 	OPT_JOBS,
 	OPT_JSON,
+	OPT_HTML,
 	OPT_CHECK,
 	OPT_CPU_LIMIT,
 	OPT_QUIET,
@@ -46,6 +48,7 @@ static const struct option_spec spec[] = {
                              "which of them move a ratio by more than 10% (many runs)"},
 	[OPT_JOBS] = {"jobs", 'j', "N", "runs at once (default: one a CPU)"},
 	[OPT_JSON] = {"json", 0, "FILE", "everything, with seeds and effective configuration"},
+	[OPT_HTML] = {"html", 0, "FILE", "one page for all, with pictures (drawn by gnuplot)"},
 	[OPT_CHECK] = {"check", 0, NULL, "check contents and audit the machine"},
 	[OPT_CPU_LIMIT] = {"cpu-limit", 0, "S", "CPU seconds a run may take (default 600)"},
 	[OPT_QUIET] = {"quiet", 'q', NULL, "no progress"},
@@ -62,6 +65,7 @@ struct reproduce_args {
 	u64 jobs;
 	u64 cpu_seconds;
 	const char *json;
+	const char *html;
 	bool all;
 	bool sensitivity;
 	bool check;
@@ -119,6 +123,9 @@ static bool parse_option(struct reproduce_args *a, struct options *o, int opt)
 	case OPT_JSON:
 		a->json = o->value;
 		return true;
+	case OPT_HTML:
+		a->html = o->value;
+		return true;
 	case OPT_CHECK:
 		return a->check = true;
 	case OPT_CPU_LIMIT:
@@ -156,7 +163,7 @@ static bool parse(struct reproduce_args *a, int argc, char **argv, int *status)
 		if (!parse_option(a, &o, opt))
 			return false;
 	}
-	if (a->json && save_check(a->json, err)) {
+	if ((a->json && save_check(a->json, err)) || (a->html && save_check(a->html, err))) {
 		cli_error("%s", err);
 		*status = CLI_FAILED;
 		return false;
@@ -374,9 +381,20 @@ static void save_document(FILE *f, const void *arg)
 	json_print(f, j);
 }
 
+static void save_page(FILE *f, const void *arg)
+{
+	const struct document *d = arg;
+	const struct experiment *e[NAMES_MAX];
+
+	for (u32 i = 0; i < d->nr; i++)
+		e[i] = &d->work[i].e;
+	save_html_experiments(f, &(struct html_experiments){d->nr, e});
+}
+
 static int reproduce_all(const struct reproduce_args *a, struct work *work)
 {
-	bool piped = a->json && strcmp(a->json, "-") == 0;
+	bool piped =
+		(a->json && strcmp(a->json, "-") == 0) || (a->html && strcmp(a->html, "-") == 0);
 	struct document d = {work, a->nr_names};
 	char err[SAVE_ERROR_MAX];
 	int status = CLI_OK;
@@ -401,6 +419,10 @@ static int reproduce_all(const struct reproduce_args *a, struct work *work)
 		printf("\n%lu of the usual %d seeds: quire reproduce runs them all.\n", a->seeds,
 		       SEEDS);
 	if (a->json && save_file(a->json, save_document, &d, err)) {
+		cli_error("%s", err);
+		status = max_t(int, status, CLI_FAILED);
+	}
+	if (a->html && save_file(a->html, save_page, &d, err)) {
 		cli_error("%s", err);
 		status = max_t(int, status, CLI_FAILED);
 	}

@@ -14,6 +14,8 @@
 #include "cli/stop.h"
 #include "cli/vary.h"
 #include "load/quantity.h"
+#include "report/heatmap.h"
+#include "report/html.h"
 #include "report/load.h"
 #include "report/save.h"
 #include "report/text.h"
@@ -37,9 +39,11 @@ enum {
 	OPT_JOBS,
 	OPT_JSON,
 	OPT_CSV,
+	OPT_HTML,
 	OPT_FOLDED,
 	OPT_TRACE,
 	OPT_TRACE_WINDOW,
+	OPT_HEATMAP,
 	OPT_PROC,
 	OPT_STOP_AT,
 	OPT_STEP,
@@ -74,6 +78,8 @@ static const struct option_spec spec[] = {
                       "runs at once (default: one a CPU; 0: in this process, for a debugger)"},
 	[OPT_JSON] = {"json", 0, "FILE", "everything, with seeds and effective configuration"},
 	[OPT_CSV] = {"csv", 0, "FILE", "every value on a line of its own"},
+	[OPT_HTML] = {"html", 0, "FILE",
+                      "a page with tables and pictures (drawn by gnuplot) in one file"},
 	[OPT_FOLDED] = {"folded", 0, "FILE",
                         "where the time went as folded stacks (ns), for flame graphs"},
 	[OPT_TRACE] =
@@ -82,6 +88,8 @@ static const struct option_spec spec[] = {
                  "IPIs, counters; if that is too much, what took longest"},
 	[OPT_TRACE_WINDOW] = {"trace-window", 0, "FROM,TO",
                               "only what happens between two times of the run: 1.2s,1.3s"},
+	[OPT_HEATMAP] = {"heatmap", 0, NULL,
+                         "which memory was touched when, here and in --html and --json"},
 	[OPT_PROC] = {"proc", 0, "DIR",
                       "vmstat, zoneinfo, meminfo, buddyinfo at the end of the first run"},
 	[OPT_STOP_AT] =
@@ -122,8 +130,10 @@ struct run_args {
 	const char *kernel;
 	const char *json;
 	const char *csv;
+	const char *html;
 	const char *folded;
 	const char *trace;
+	bool heatmap;
 	u64 trace_from_ns;
 	u64 trace_to_ns;
 	const char *proc;
@@ -280,9 +290,14 @@ static bool parse_option(struct run_args *a, struct options *o, int opt)
 	case OPT_FOLDED:
 		a->folded = o->value;
 		return true;
+	case OPT_HTML:
+		a->html = o->value;
+		return true;
 	case OPT_TRACE:
 		a->trace = o->value;
 		return true;
+	case OPT_HEATMAP:
+		return a->heatmap = true;
 	case OPT_TRACE_WINDOW:
 		return parse_window(a, o->value);
 	case OPT_PROC:
@@ -328,7 +343,7 @@ static bool parse(struct run_args *a, int argc, char **argv, int *status)
 	                    .nr_specs = ARRAY_SIZE(spec),
 	                    .argc = argc,
 	                    .argv = argv};
-	const char *const *file[] = {&a->json, &a->csv, &a->folded, &a->trace};
+	const char *const *file[] = {&a->json, &a->csv, &a->html, &a->folded, &a->trace};
 	char err[SAVE_ERROR_MAX];
 	int opt;
 
@@ -597,6 +612,7 @@ static int save_all(const struct run_args *a, const struct results *r)
 		void (*fn)(FILE *f, const void *results);
 	} file[] = {{a->json, save_json},
 	            {a->csv, save_csv},
+	            {a->html, save_html},
 	            {a->folded, save_folded},
 	            {a->trace, save_trace}};
 	int status = CLI_OK;
@@ -718,6 +734,7 @@ static int execute(const struct run_args *a, struct run_plan *p)
 		.check = a->check,
 		.quiet = a->quiet,
 		.proc_dir = a->proc,
+		.heat = a->heatmap,
 		.nr_slices = a->trace ? TRACE_SLICES_MAX / min(p->nr_cells, 16u) : 0,
 		.trace_from_ns = a->trace_from_ns,
 		.trace_to_ns = a->trace_to_ns,
@@ -747,10 +764,13 @@ static int execute(const struct run_args *a, struct run_plan *p)
 		bool piped = (a->json && strcmp(a->json, "-") == 0) ||
 		             (a->csv && strcmp(a->csv, "-") == 0) ||
 		             (a->folded && strcmp(a->folded, "-") == 0) ||
+		             (a->html && strcmp(a->html, "-") == 0) ||
 		             (a->trace && strcmp(a->trace, "-") == 0);
 
 		if (!piped)
 			text_run(stdout, &r);
+		if (!piped && a->heatmap)
+			text_heatmap(stdout, &r);
 		if (!piped && !a->no_divergence)
 			print_divergences(p, &r);
 		status = max(status, check_expectations(a, p, &r, piped ? stderr : stdout));

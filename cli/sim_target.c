@@ -20,6 +20,7 @@
 #include "core/mm.h"
 #include "core/mm_types.h"
 #include "load/profile.h"
+#include "report/heatmap.h"
 #include "report/trace.h"
 #include "sim/sim.h"
 #include "world/world.h"
@@ -233,6 +234,7 @@ static int sim_open(const struct target_request *req, struct target **out, char 
 		.seed = req->seed,
 		.check = req->check,
 		.tracing = req->trace,
+		.heat = req->heat,
 		.nr_slices_max = req->nr_slices,
 		.slices_from_ns = req->trace_from_ns,
 		.slices_to_ns = req->trace_to_ns,
@@ -924,6 +926,28 @@ struct record_trace *sim_target_trace(const struct target *t)
 	trace->task = report_alloc(trace->nr_tasks, sizeof(*trace->task));
 	sim_slice_names(w, trace->task, trace->nr_tasks);
 	return trace;
+}
+
+struct record_heat *sim_target_heat(const struct target *t)
+{
+	const struct world *w = to_sim(t)->world;
+	struct record_heat *heat;
+	u64 column_ns;
+	u32 nr_columns;
+	u32 nr;
+
+	if (!to_sim(t)->req->heat)
+		return NULL;
+	nr = sim_heat_rows(w, &column_ns, &nr_columns);
+	heat = heat_new(column_ns, nr_columns, nr);
+	for (u32 i = 0; i < nr; i++) {
+		struct sim_heat_row r;
+
+		sim_heat_row(w, i, &r);
+		heat_add(heat, r.space, r.name, r.page, r.nr_pages, r.touched);
+	}
+	heat_reduce(heat, HEATMAP_ROWS_MAX);
+	return heat;
 }
 
 const struct ledger *sim_target_ledger(const struct target *t)

@@ -10,6 +10,7 @@
 struct ledger;
 struct series;
 struct record_trace;
+struct record_heat;
 struct world;
 struct machine;
 
@@ -30,6 +31,7 @@ struct sim_watch {
 	void (*at_time)(struct sim_watch *watch, struct target *t, u64 now);
 };
 
+struct record_heat *sim_target_heat(const struct target *t); /* NULL; else for heat_free() */
 struct world *sim_target_world(const struct target *t);
 struct machine *sim_target_machine(const struct target *t);
 

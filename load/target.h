@@ -134,6 +134,7 @@ struct target_request {
 	bool check; /* content tags, audits */
 	bool trace;
 	bool series;       /* sim: keep time series */
+	bool heat;         /* sim: and who touched what when */
 	u32 nr_slices;     /* sim: for a trace; 0: none */
 	u64 trace_from_ns; /* and only of this part of the run; to 0: to its end */
 	u64 trace_to_ns;

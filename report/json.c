@@ -171,6 +171,29 @@ static json_t *series_of(const struct run_record *r)
 	return j;
 }
 
+static json_t *heat_of(const struct record_heat *h)
+{
+	json_t *j = made(json_object());
+	json_t *rows = made(json_array());
+
+	set(j, "column_ns", number(h->column_ns));
+	for (u32 i = 0; i < h->nr_rows; i++) {
+		const struct heat_region *r = &h->row[i];
+		json_t *o = made(json_object());
+		json_t *touched = made(json_array());
+
+		for (u32 c = 0; c < h->nr_columns; c++)
+			append(touched, number(r->touched[c]));
+		set(o, "space", text(r->name));
+		set(o, "page", number(r->page));
+		set(o, "pages", number(r->nr_pages));
+		set(o, "touched", touched);
+		append(rows, o);
+	}
+	set(j, "rows", rows);
+	return j;
+}
+
 static json_t *latencies_of(const struct run_record *r)
 {
 	json_t *j = made(json_object());
@@ -237,6 +260,8 @@ static json_t *run_of(const struct run_record *r)
 	set(j, "latencies", latencies_of(r));
 	set(j, "charged", costs_of(r));
 	set(j, "series", series_of(r));
+	if (r->heat)
+		set(j, "heatmap", heat_of(r->heat));
 	set(j, "notes", notes_of(r));
 	return j;
 }

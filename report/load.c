@@ -210,6 +210,34 @@ static void load_series(struct reader *in, const json_t *j, struct run_record *r
 	}
 }
 
+static struct record_heat *load_heat(struct reader *in, const json_t *j)
+{
+	const json_t *rows = get_array(in, j, "rows");
+	struct record_heat *h =
+		heat_new(get_u64(in, j, "column_ns"), 0, (u32)json_array_size(rows));
+
+	for (size_t i = 0; i < json_array_size(rows) && !in->bad; i++) {
+		const json_t *o = json_array_get(rows, i);
+		struct heat_region *r = &h->row[h->nr_rows++];
+		u32 nr;
+		u64 *v;
+
+		r->name = get_text(in, o, "space");
+		r->page = get_u64(in, o, "page");
+		r->nr_pages = get_u64(in, o, "pages");
+		v = load_numbers(in, get_array(in, o, "touched"), "heatmap.touched", h->nr_columns,
+		                 &nr);
+		h->nr_columns = nr;
+		r->touched = report_alloc(nr, sizeof(*r->touched));
+		for (u32 c = 0; c < nr; c++)
+			r->touched[c] = (u32)v[c];
+		free(v);
+	}
+	if (!h->column_ns)
+		wrong(in, "%s.heatmap.column_ns: expected more than 0", in->where);
+	return h;
+}
+
 static void load_latencies(struct reader *in, const json_t *j, struct run_record *r)
 {
 	const char *name;
@@ -278,6 +306,8 @@ static void load_run(struct reader *in, const json_t *j, struct run_record *r)
 	load_latencies(in, get_object(in, j, "latencies"), r);
 	load_costs(in, get_object(in, j, "charged"), r);
 	load_series(in, json_object_get(j, "series"), r);
+	if (json_object_get(j, "heatmap"))
+		r->heat = load_heat(in, get_object(in, j, "heatmap"));
 	r->notes = load_notes(get_array(in, j, "notes"));
 }
 

@@ -230,6 +230,7 @@ void record_free(struct run_record *r)
 	free(r->cost);
 	free(r->zone);
 	trace_free(r->trace);
+	heat_free(r->heat);
 	free(r->time_ns);
 	free(r->series);
 	free(r->target);
@@ -361,6 +362,7 @@ void record_write(const struct run_record *r, struct bytes *out)
 	write_buckets(r, out);
 	write_series(r, out);
 	trace_write(r->trace, out);
+	heat_write(r->heat, out);
 }
 
 int record_read(struct run_record *r, struct bytes_reader *in)
@@ -386,6 +388,7 @@ int record_read(struct run_record *r, struct bytes_reader *in)
 	read_buckets(r, in);
 	read_series(r, in);
 	r->trace = trace_read(in);
+	r->heat = heat_read(in);
 	if (!in->bad)
 		return 0;
 	record_free(r);

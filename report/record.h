@@ -11,6 +11,7 @@
 #include "lib/types.h"
 #include "load/target.h"
 #include "report/bytes.h"
+#include "report/heatmap.h"
 #include "report/series.h"
 #include "report/trace.h"
 
@@ -107,6 +108,7 @@ struct run_record {
 	u64 *time_ns;                   /* [nr_points] */
 	struct record_series *series;   /* those that were ever other than 0 */
 	struct record_trace *trace;     /* NULL: none was asked for */
+	struct record_heat *heat;       /* NULL: the same */
 	u64 ballast_bytes;              /* of the host, with which it was limited */
 	struct record_counter *counter; /* in the kernel's order */
 	struct record_span *span;       /* parents before their children */

@@ -20,7 +20,7 @@
  *   irq.c      pending interrupts, timers, ticks, IPIs
  *   sched.c    which task a CPU runs; task.c: their lives, sleeping and waking
  *   lock.c     spin locks and semaphores that somebody has to wait for
- *   mmu.c      user mode, address spaces, TLBs; tags.c: contents
+ *   mmu.c      user mode, address spaces, TLBs; tags.c: contents; heat.c: what is touched when
  *   disk.c     disks; psi.c: the shares of time that tasks lost to want of memory
  *   report.c   deadlocks, traces; slices.c: what a picture of the run is drawn from
  *
@@ -194,6 +194,7 @@ struct sim_disk;
 struct sim_tags;
 struct sim_trace_ring;
 struct sim_slices;
+struct sim_heat;
 
 struct sim {
 	struct world w; /* first */
@@ -223,6 +224,7 @@ struct sim {
 	struct sim_tags *tags;
 	struct sim_trace_ring *trace;
 	struct sim_slices *slices; /* NULL: nobody wants them */
+	struct sim_heat *heat;     /* the same */
 	u64 (*sample)(void *arg, u64 now);
 	void *sample_arg;
 	void (*watch)(void *arg, const struct sim_trace_event *e);
@@ -448,6 +450,14 @@ int sim_trace_create(struct sim *sim, u32 nr);
 void sim_trace_destroy(struct sim *sim);
 void sim_report_task(struct sim *sim, FILE *out, struct world_task *t);
 void sim_trace(struct world_cpu *c, enum ledger_event e, u64 a, u64 b);
+
+/* ---- heat.c --------------------------------------------------------------------------------- */
+
+int sim_heat_create(struct sim *sim);
+void sim_heat_destroy(struct sim *sim);
+
+/* User code has accessed @nr pages from @page on. Only if sim->heat. */
+void sim_heat(struct sim *sim, const struct world_as *as, u64 page, u64 nr);
 
 /* ---- slices.c: all but the first three only if sim->slices ----------------------------------- */
 

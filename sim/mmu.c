@@ -440,6 +440,8 @@ static int sim_access_in_order(struct sim_access *a, u64 page, u64 end)
 			for (u64 i = 0; i < done; i++)
 				sim_tag_access(a->sim, a->as, (page + i) << PAGE_SHIFT,
 				               huge ? *huge : leaf[index + i], a->kind);
+		if (unlikely(a->sim->heat) && done)
+			sim_heat(a->sim, a->as, page, done);
 		page += done;
 		nr_ahead += done;
 		if (sim_access_must_order(a, nr_ahead) || page % PTRS_PER_TABLE == 0) {
@@ -595,6 +597,8 @@ static int sim_access_at_random(struct sim_access *a, u64 first, u64 nr, u64 see
 			bool ordered = false;
 
 			sim_access_charge(a, ran, ran);
+			for (u64 k = done; unlikely(a->sim->heat) && k < done + ran; k++)
+				sim_heat(a->sim, a->as, page[k], 1);
 			done += ran;
 			nr_ahead += ran;
 			if (sim_access_must_order(a, nr_ahead)) {

@@ -278,6 +278,8 @@ static int sim_create_parts(struct sim *sim, const struct sim_options *opt)
 		err = sim_disks_create(sim);
 	if (!err && opt->check)
 		err = sim_tags_create(sim);
+	if (!err && opt->heat)
+		err = sim_heat_create(sim);
 	if (!err && opt->nr_slices_max)
 		err = sim_slices_create(sim, opt);
 	if (!err && opt->tracing && !opt->watch)
@@ -331,6 +333,7 @@ void sim_destroy(struct world *w)
 	fiber_stacks_destroy(&sim->stacks[WORLD_STACK_LUA]);
 	sim_trace_destroy(sim);
 	sim_slices_destroy(sim);
+	sim_heat_destroy(sim);
 	sim_tags_destroy(sim);
 	sim_disks_destroy(sim);
 	pool_destroy(&sim->events);

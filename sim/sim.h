@@ -29,6 +29,7 @@ struct sim_options {
 	bool check;         /* tag and verify contents */
 	bool tracing;       /* keep trace events */
 	bool explore;       /* ties between CPUs are broken by the seed, not by CPU number */
+	bool heat;          /* keep who touched what when */
 	u32 nr_slices_max;  /* slices kept: the longest; 0: none */
 	u64 slices_from_ns; /* only those that touch this part of the run */
 	u64 slices_to_ns;   /* 0: to its end */
@@ -144,6 +145,20 @@ const struct slice *sim_slices(const struct world *w, struct slices_info *info);
 
 /* Names of the tasks that were seen, dead ones included. Returns how many there are. */
 u32 sim_slice_names(const struct world *w, struct slice_task *name, u32 max);
+
+/* ---- memory touched, kept if options.heat: see heat.c --------------------------------------------- */
+
+struct sim_heat_row {
+	u32 space;        /* of its address space, in order of being seen */
+	const char *name; /* a task that uses it: "hog 8" */
+	u64 page;
+	u64 nr_pages;
+	const u32 *touched; /* [nr_columns] */
+};
+
+/* How many rows there are, in no order; each column lasts *@column_ns. */
+u32 sim_heat_rows(const struct world *w, u64 *column_ns, u32 *nr_columns);
+void sim_heat_row(const struct world *w, u32 i, struct sim_heat_row *r);
 
 /* ---- trace events, kept if options.tracing ----------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /*
- * Looking at a run does not change it, and what is seen is what was counted: time series, slices.
+ * Looking at a run does not change it, and what is seen is what was counted: time series, slices,
+ * memory touched.
  */
 #include "cli/batch.h"
 #include "cli/sim_target.h"
@@ -17,7 +18,8 @@ static const char *const text =
 	"  for _ = 1, 2 do m:fill(); m:touch { random = true } end\n"
 	"end }\n";
 
-static void run_window(bool series, u32 nr_slices, u64 from_ns, u64 to_ns, struct run_record *r)
+static void run_all(bool series, bool heat, u32 nr_slices, u64 from_ns, u64 to_ns,
+                    struct run_record *r)
 {
 	char path[] = "/tmp/quire-series-XXXXXX";
 	char err[TARGET_ERROR_MAX];
@@ -36,6 +38,7 @@ static void run_window(bool series, u32 nr_slices, u64 from_ns, u64 to_ns, struc
 	unlink(path);
 	scenario_request(s, 0, test_seed(), &sim_target_ops, &req);
 	req.series = series;
+	req.heat = heat;
 	req.nr_slices = nr_slices;
 	req.trace_from_ns = from_ns;
 	req.trace_to_ns = to_ns;
@@ -46,6 +49,7 @@ static void run_window(bool series, u32 nr_slices, u64 from_ns, u64 to_ns, struc
 	if (series)
 		record_add_series(r, sim_target_series(t));
 	r->trace = sim_target_trace(t);
+	r->heat = sim_target_heat(t);
 	sim_target_ops.close(t);
 	scenario_free(s);
 	free(res);
@@ -53,7 +57,7 @@ static void run_window(bool series, u32 nr_slices, u64 from_ns, u64 to_ns, struc
 
 static void run(bool series, u32 nr_slices, struct run_record *r)
 {
-	run_window(series, nr_slices, 0, 0, r);
+	run_all(series, false, nr_slices, 0, 0, r);
 }
 
 static void assert_same(const struct run_record *a, const struct run_record *b)
@@ -84,7 +88,7 @@ TEST(a_run_that_is_looked_at_is_the_same_run)
 	run(true, 0, &seen);
 	assert_same(&plain, &seen);
 	record_free(&seen);
-	run(true, 1000, &seen);
+	run_all(true, true, 1000, 0, 0, &seen);
 	assert_same(&plain, &seen);
 	record_free(&plain);
 	record_free(&seen);
@@ -211,12 +215,30 @@ TEST(a_window_has_what_touches_it)
 {
 	struct run_record r;
 
-	run_window(false, ALL_SLICES, 10000000, 11000000, &r);
+	run_all(false, false, ALL_SLICES, 10000000, 11000000, &r);
 	assert_true(r.trace->info.nr > 0);
 	for (u32 i = 0; i < r.trace->info.nr; i++) {
 		assert_true(r.trace->slice[i].end >= 10000000);
 		assert_true(r.trace->slice[i].begin <= 11000000);
 	}
+	record_free(&r);
+}
+
+/* ---- memory touched ----------------------------------------------------------------------------- */
+
+/* Two tasks, each fills and then touches 24 MB twice: 2 x 4 x 6144 pages of 4 KB. */
+TEST(every_access_is_on_the_heat_map_once)
+{
+	struct run_record r;
+	u64 sum = 0;
+
+	run_all(false, true, 0, 0, 0, &r);
+	assert_in_range(r.heat->nr_columns, 64, 128);
+	assert_in_range(r.heat->nr_rows, 2, HEATMAP_ROWS_MAX + 2);
+	for (u32 i = 0; i < r.heat->nr_rows; i++)
+		for (u32 c = 0; c < r.heat->nr_columns; c++)
+			sum += r.heat->row[i].touched[c];
+	assert_int_equal(sum, 2 * 4 * 6144);
 	record_free(&r);
 }
 

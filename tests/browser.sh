@@ -1,0 +1,119 @@
+#!/bin/bash
+# Pages as a browser sees them: they load without errors and without the network, fit a phone, follow the
+# theme, open quickly and show the numbers of the results. Needs chromium (or google-chrome); skipped
+# without. QUIRE is the program.
+
+quire=${QUIRE:-build/quire}
+for chrome in chromium chromium-browser google-chrome google-chrome-stable none; do
+	command -v $chrome >/dev/null && break
+done
+if [ $chrome = none ]; then
+	echo "skipped: THE PAGES ARE NOT TESTED: there is no chromium"
+	exit 77
+fi
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+fail() {
+	echo "FAIL $*"
+	failed=1
+}
+
+browse() { # WIDTH SCHEME FILE: the page's DOM on standard output, what the console said in $dir/console
+	timeout 120 $chrome --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
+		--disable-background-networking --disable-component-update --disable-sync \
+		--user-data-dir="$dir/profile" --enable-logging=stderr --window-size="$1,900" \
+		--blink-settings=preferredColorScheme="$2" --dump-dom "file://$3" 2>"$dir/log"
+	grep CONSOLE "$dir/log" >"$dir/console"
+}
+
+# A browser that cannot even show an empty page has nothing to say about ours.
+echo '<!DOCTYPE html><title>x</title><p>works</p>' >"$dir/empty.html"
+if ! browse 800 1 "$dir/empty.html" | grep -q works; then
+	echo "skipped: THE PAGES ARE NOT TESTED: $chrome does not run here"
+	exit 77
+fi
+
+# Ends up in a copy of the page and says what it found.
+cat >"$dir/probe.js" <<'EOF'
+window.addEventListener('load', () => setTimeout(() => {
+	const svgs = [...document.querySelectorAll('svg')];
+	const empty = svgs.filter(s => s.getBoundingClientRect().height < 40 ||
+		!s.querySelector('path,circle,polygon'));
+	const small = [...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height < 7);
+	const p = document.createElement('p');
+	p.textContent = 'PRO' + 'BE resources=' + performance.getEntriesByType('resource').length +
+		' load_ms=' + Math.round(performance.timing.loadEventStart - performance.timing.navigationStart) +
+		' overflow=' + Math.max(0, document.documentElement.scrollWidth - innerWidth) +
+		' svgs=' + svgs.length + ' empty=' + empty.length + ' small=' + small.length +
+		' background=' + getComputedStyle(document.body).backgroundColor.replace(/ /g, '');
+	document.body.appendChild(p);
+}, 0));
+EOF
+
+value() { # NAME: from the probe
+	sed -n "s/.*PROBE.* $1=\([^ <]*\).*/\1/p" "$dir/dom" | head -1
+}
+
+# check FILE MAX_BYTES PICTURES
+check() {
+	local file=$1 width scheme light= bytes
+	bytes=$(wc -c <"$file")
+	[ "$bytes" -lt "$2" ] || fail "$file has $bytes bytes"
+	if grep -qE '(src|href)="?(http|//)|@import|url\(|<script|<iframe|<link [^>]*stylesheet' "$file"; then
+		fail "$file refers to something outside of it"
+	fi
+	{
+		cat "$file"
+		echo '<script>'
+		cat "$dir/probe.js"
+		echo '</script>'
+	} >"$dir/probed.html"
+	for width in 1200 390; do
+		scheme=$((width > 600)) # wide and light, narrow and dark
+		browse $width $scheme "$dir/probed.html" >"$dir/dom"
+		[ -s "$dir/console" ] && fail "$file at $width: $(head -3 "$dir/console")"
+		[ "$(value resources)" = 0 ] || fail "$file loads $(value resources) resources"
+		[ "$(value overflow)" = 0 ] || fail "$file at $width is $(value overflow) pixels too wide"
+		[ "$(value empty)" = 0 ] || fail "$file has $(value empty) empty pictures"
+		[ "$(value small)" = 0 ] || fail "$file at $width has $(value small) illegible texts"
+		[ "$(value svgs)" -ge "$3" ] || fail "$file has $(value svgs) pictures, not $3"
+		[ "$(value load_ms)" -lt 2000 ] || fail "$file takes $(value load_ms) ms to open"
+		[ $scheme = 1 ] && light=$(value background)
+	done
+	[ "$light" != "$(value background)" ] || fail "$file is as light in the dark"
+	echo "$(basename "$file"): $bytes bytes, $(value svgs) pictures, opens in $(value load_ms) ms"
+}
+
+shows() { # FILE TEXT...
+	local file=$1 text
+	shift
+	for text; do grep -qF -- "$text" "$file" || fail "$file does not show $text"; done
+}
+
+pictures=8
+command -v gnuplot >/dev/null || pictures=1 # the heat map is ours
+
+"$quire" run smoke -q --heatmap --html "$dir/run.html" --json "$dir/run.json" >/dev/null || fail "run"
+check "$dir/run.html" 500000 $pictures
+# 4 tasks x 3 loops x 16 MB in pages of 4 KB, and what JSON says it took.
+elapsed=$(sed -n 's/.*"elapsed_ns": \([0-9]*\),.*/\1/p' "$dir/run.json" | head -1)
+shows "$dir/run.html" 49152 "$(awk "BEGIN { printf \"%.3g\", $elapsed / 1e6 }")ms" "worker"
+
+"$quire" run smoke -q --vary size=1M,2M,4M --vary loops=1,2 --repeat 6 --html "$dir/sweep.html" >/dev/null ||
+	fail "sweep"
+check "$dir/sweep.html" 500000 $((pictures > 1 ? 4 : 0))
+shows "$dir/sweep.html" "loops=2" "6 pairs at each"
+
+"$quire" compare "$dir/run.json" "$dir/run.json" --html "$dir/pair.html" >/dev/null || fail "compare"
+check "$dir/pair.html" 500000 $((pictures > 1 ? 5 : 0))
+shows "$dir/pair.html" "takes exactly as long as"
+
+"$quire" reproduce madv-free -q --seeds 1 --set processes=2 --set size=64M --set loops=1 \
+	--set machine.cpus=2 --set machine.ram=128M --html "$dir/mails.html" >/dev/null || fail "reproduce"
+check "$dir/mails.html" 3000000 $((pictures > 1 ? 8 : 0))
+shows "$dir/mails.html" 48.89 401.17 113.42 "Published experiments"
+
+[ $failed = 0 ] && echo "pages are as they should be"
+exit $failed
