@@ -37,13 +37,11 @@ static struct anon_vma *anon_vma_alloc(struct machine *m)
 	return anon_vma;
 }
 
-void put_anon_vma(struct machine *m, struct anon_vma *anon_vma)
+/* Nothing refers to it any more. */
+void __put_anon_vma(struct machine *m, struct anon_vma *anon_vma)
 {
 	struct anon_vma *root = anon_vma->root;
 
-	VM_BUG_ON(anon_vma->refcount <= 0);
-	if (--anon_vma->refcount)
-		return;
 	VM_BUG_ON(anon_vma->nr_chains);
 	slab_free(m, SLAB_ANON_VMA, anon_vma);
 	if (root != anon_vma)

@@ -529,7 +529,7 @@ u32 __pt_find_alloc(struct machine *m, struct mm_struct *mm, u64 va);
 
 /*
  * The leaf table that a fault found last is kept in one word of the mm, (va >> PMD_SHIFT) + 1 above the
- * table's number, so that it is read and written whole: reverse walks from other CPUs use it too.
+ * table's number, so that it is read and written whole: other CPUs use it too.
  * pt_free() forgets it. Saves host time only, the walk is charged.
  */
 static inline u64 leaf_cache_key(u64 va)
@@ -552,6 +552,23 @@ static inline u32 pt_find_alloc_uncharged(struct machine *m, struct mm_struct *m
 	u64 cache = mm->leaf_cache;
 
 	return likely(cache >> 32 == leaf_cache_key(va)) ? (u32)cache : __pt_find_alloc(m, mm, va);
+}
+
+/*
+ * For reverse walks, without its charge. Reclaim works where the owner is not, but itself goes on
+ * where it was: they have a word of their own.
+ */
+static inline u32 pt_find_rmap(struct machine *m, struct mm_struct *mm, u64 va)
+{
+	u64 key = leaf_cache_key(va);
+	u32 table;
+
+	if (likely(mm->rmap_leaf_cache >> 32 == key))
+		return (u32)mm->rmap_leaf_cache;
+	table = __pt_find(m, mm, va);
+	if (table)
+		mm->rmap_leaf_cache = key << 32 | table;
+	return table;
 }
 
 static inline u32 pt_find_alloc(struct machine *m, struct mm_struct *mm, u64 va)
@@ -803,7 +820,13 @@ static inline u32 anon_vma_mapping(const struct machine *m, const struct anon_vm
 }
 
 /* Drops a reference that is not a VMA's. */
-void put_anon_vma(struct machine *m, struct anon_vma *anon_vma);
+void __put_anon_vma(struct machine *m, struct anon_vma *anon_vma);
+static inline void put_anon_vma(struct machine *m, struct anon_vma *anon_vma)
+{
+	VM_BUG_ON(anon_vma->refcount <= 0);
+	if (unlikely(--anon_vma->refcount == 0))
+		__put_anon_vma(m, anon_vma);
+}
 
 void page_add_new_anon_rmap(struct machine *m, struct page *page, struct vm_area_struct *vma,
                             u64 va);

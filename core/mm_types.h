@@ -421,6 +421,7 @@ struct mm_struct {
 	u64 nr_tables;                     /* (a) page-table pages */
 	u64 mm_lock_seq;                   /* (M) counts the write holds of mmap_sem */
 	u64 leaf_cache;                    /* (a) the last leaf table found: see pt_find() */
+	u64 rmap_leaf_cache;               /* (a) the same for reverse walks: pt_find_rmap() */
 	u64 swap_readahead_hits;
 	struct world_touch touch;    /* of the mm and its upper tables, by reverse walks */
 	bool tlb_flush_batched;      /* reclaim owes this mm a flush */

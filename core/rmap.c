@@ -93,10 +93,20 @@ void page_remove_rmap(struct machine *m, struct page *page)
 
 /* ---- walks ---------------------------------------------------------------------------------------- */
 
+/* To the entry in one VMA, the locks apart. */
+static void charge_rmap_step(void)
+{
+	charge2(COST_RMAP_STEP, COST_PT_WALK);
+	charge(COST_PTE_COLD);
+}
+
 /*
  * The anon_vma of @page, its root locked for read; NULL if the page is not mapped (any more).
- * Trylock: -1 in *@busy if the lock is taken. The reference keeps it through the wait for the lock,
- * as page_lock_anon_vma_read() does; without contention Linux gets by without, so it is not charged.
+ * Trylock: *@busy if the lock is taken. The reference keeps it through the wait for the lock, as
+ * page_lock_anon_vma_read() does; without contention Linux gets by without, so it is not charged.
+ *
+ * Nearly every page is mapped once: the step to its first entry is paid for here, so that looking the
+ * page up, locking, and reading the entry need one order point between them, before the first of them.
  */
 static struct anon_vma *page_lock_anon_vma(struct machine *m, struct page *page, bool try,
                                            bool *busy)
@@ -105,6 +115,8 @@ static struct anon_vma *page_lock_anon_vma(struct machine *m, struct page *page,
 
 	*busy = false;
 	charge(COST_RMAP_LOOKUP);
+	if (page_mapped(page) && likely(!page_is_compound(page)))
+		charge_rmap_step();
 	world_order();
 	if (!page_is_anon(page) || !page_mapped(page))
 		return NULL;
@@ -141,15 +153,13 @@ bool page_check_address(struct machine *m, struct page *page, struct vm_area_str
 {
 	pte_t entry;
 
-	charge(COST_RMAP_STEP);
 	r->vma = vma;
 	r->va = vma_address(page, vma);
 	VM_BUG_ON(r->va < vma->vm_start || r->va >= vma->vm_end);
-	r->table = pt_find(m, vma->vm_mm, r->va);
+	r->table = pt_find_rmap(m, vma->vm_mm, r->va);
 	if (!r->table)
 		return false;
 	r->pte = pt_entry(m, r->table, r->va);
-	charge(COST_PTE_COLD);
 	if (!pte_present(READ_ONCE(*r->pte)))
 		return false;
 	spin_lock(&m->table[r->table].ptl);
@@ -232,6 +242,46 @@ static int huge_referenced(struct machine *m, struct page *head, struct anon_vma
 	return referenced;
 }
 
+/* A walk over the VMAs that may map a page. An anon_vma with one VMA needs no look at its tree. */
+struct rmap_walk {
+	const struct anon_vma *anon_vma;
+	u64 index;
+	struct interval_node *node;
+};
+
+static struct vm_area_struct *rmap_walk_vma(const struct rmap_walk *w)
+{
+	return w->node ? container_of(w->node, struct anon_vma_chain, node)->vma : NULL;
+}
+
+static struct vm_area_struct *rmap_walk_first(struct rmap_walk *w, const struct anon_vma *anon_vma,
+                                              const struct page *page)
+{
+	const struct rb_root_cached *root = &anon_vma->rb_root;
+	u64 index = page->index;
+
+	w->anon_vma = anon_vma;
+	w->index = index;
+	if (likely(anon_vma->nr_chains == 1)) {
+		w->node = rb_entry(root->leftmost, struct interval_node, rb);
+		if (unlikely(index < w->node->start || index > w->node->last))
+			w->node = NULL;
+	} else {
+		w->node = interval_tree_iter_first(root, index, index);
+	}
+	return rmap_walk_vma(w);
+}
+
+static struct vm_area_struct *rmap_walk_next(struct rmap_walk *w)
+{
+	if (likely(w->anon_vma->nr_chains == 1))
+		return NULL;
+	w->node = interval_tree_iter_next(w->node, w->index, w->index);
+	if (w->node)
+		charge_rmap_step();
+	return rmap_walk_vma(w);
+}
+
 /*
  * How many ptes found the page in use since the last look; they are made old. No flush, since 3.16: a
  * stale "accessed" in a TLB only means that one access is not seen (knob reclaim.young_flush).
@@ -240,8 +290,9 @@ static int huge_referenced(struct machine *m, struct page *head, struct anon_vma
 int page_referenced(struct machine *m, struct page *page, bool is_locked, u32 *vm_flags,
                     bool *dirty)
 {
+	struct vm_area_struct *vma;
 	struct anon_vma *anon_vma;
-	struct interval_node *node;
+	struct rmap_walk w;
 	struct rmap_pte r;
 	int mapcount = page->mapcount;
 	int referenced = 0;
@@ -259,8 +310,7 @@ int page_referenced(struct machine *m, struct page *page, bool is_locked, u32 *v
 		page_unlock_anon_vma(m, anon_vma);
 		return referenced;
 	}
-	interval_tree_for_each (node, &anon_vma->rb_root, page->index, page->index) {
-		struct vm_area_struct *vma = container_of(node, struct anon_vma_chain, node)->vma;
+	for (vma = rmap_walk_first(&w, anon_vma, page); vma; vma = rmap_walk_next(&w)) {
 		pte_t entry;
 
 		if (!page_check_address(m, page, vma, &r))
@@ -435,8 +485,9 @@ static enum ttu_result try_to_unmap_one(struct machine *m, struct page *page, st
 enum ttu_result try_to_unmap(struct machine *m, struct page *page, u32 flags)
 {
 	enum ttu_result ret = SWAP_AGAIN;
+	struct vm_area_struct *vma;
 	struct anon_vma *anon_vma;
-	struct interval_node *node;
+	struct rmap_walk w;
 	struct rmap_pte r;
 	bool busy;
 
@@ -446,9 +497,7 @@ enum ttu_result try_to_unmap(struct machine *m, struct page *page, u32 flags)
 	anon_vma = page_lock_anon_vma(m, page, false, &busy);
 	if (!anon_vma)
 		return page_mapped(page) ? SWAP_FAIL : SWAP_SUCCESS;
-	interval_tree_for_each (node, &anon_vma->rb_root, page->index, page->index) {
-		struct vm_area_struct *vma = container_of(node, struct anon_vma_chain, node)->vma;
-
+	for (vma = rmap_walk_first(&w, anon_vma, page); vma; vma = rmap_walk_next(&w)) {
 		if (!page_check_address(m, page, vma, &r))
 			continue;
 		ret = try_to_unmap_one(m, page, &r, flags);

@@ -217,8 +217,8 @@ void shrink_active_list(struct machine *m, unsigned long nr_to_scan, struct lruv
 		bool referenced;
 		bool dirty;
 
-		charge(COST_SCAN_PAGE);
 		world_cond_resched();
+		charge(COST_SCAN_PAGE);
 		span_enter(SPAN_PAGE_REFERENCED);
 		referenced = page_referenced(m, page, false, &vm_flags, &dirty) > 0;
 		span_exit();

@@ -417,10 +417,11 @@ unsigned long shrink_page_list(struct machine *m, struct page_list *pages, struc
 	for (; page; page = next) {
 		enum page_fate fate;
 
-		charge(COST_SCAN_PAGE);
 		world_cond_resched();
 		fate = shrink_page(&s, page);
 		next = page_list_prev(pages, page); /* its first tail, if it was split */
+		/* Paid for at the end: unlocking and the next page's lock need one order point. */
+		charge(COST_SCAN_PAGE);
 		if (fate == PAGE_FREED) {
 			page_clear_freed(page);
 			page_list_del(pages, page);
