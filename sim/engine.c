@@ -30,12 +30,10 @@ static noinline void sim_pause(struct sim *sim, u64 now)
 		sim_end(sim, sim->stop ? 0 : -ETIME);
 }
 
-/* The first CPU of the queue. If there is none, nothing will ever happen again. */
-static u64 sim_next(struct sim *sim)
+/* Can the first CPU of the queue, that of @key, run? If there is none, nothing will ever happen again. */
+static inline u64 sim_next(struct sim *sim, u64 key)
 {
-	u64 key = heap_top(&sim->heap);
-
-	if (key == KEYHEAP_EMPTY) {
+	if (unlikely(key == KEYHEAP_EMPTY)) {
 		sim_report_deadlock(sim);
 		sim_end(sim, -EDEADLK);
 	}
@@ -45,13 +43,13 @@ static u64 sim_next(struct sim *sim)
 }
 
 /*
- * heap_update() of a CPU that is queued for certain, and then heap_top(). What comes next depends
- * on the result, which is here without a detour through memory.
+ * A CPU's leaf of the queue gets @key; returns what heap_top() is then. What comes next depends on
+ * the result, which is here without a detour through memory.
  */
-static __always_inline u64 sim_requeue(struct sim *sim, u64 key)
+static __always_inline u64 sim_replay(struct sim *sim, u32 rank, u64 key)
 {
 	u64 *const tree = sim->heap.tree;
-	u32 i = sim->heap.leaves + heap_key_id(key);
+	u32 i = sim->heap.leaves + rank;
 
 	tree[i] = key;
 	while (i > 1) {
@@ -76,7 +74,7 @@ void sim_order(struct world_cpu *c)
 		if (unlikely(s->next_irq <= c->clock) && !c->irq_off)
 			sim_run_irqs(s);
 		key = heap_key(c->clock, s->rank);
-		first = sim_requeue(sim, key);
+		first = sim_replay(sim, s->rank, key);
 		if (first == key)
 			break;
 		sim_run_cpu(sim, &s->fiber, first);
@@ -101,19 +99,12 @@ static u64 sim_park_key(const struct sim_cpu *s)
 	return heap_key(max(at, s->cpu.clock), s->rank);
 }
 
-/* The key of @s becomes @key, which may be none. */
-static void sim_queue(struct sim *sim, struct sim_cpu *s, u64 key)
+/* The key of @s, which need not be queued, becomes @key, which may be none. Returns the first key. */
+static __always_inline u64 sim_queue(struct sim *sim, struct sim_cpu *s, u64 key)
 {
-	bool queued = heap_contains(&sim->heap, s->rank);
-
-	if (key == KEYHEAP_EMPTY) {
-		if (queued)
-			heap_remove(&sim->heap, s->rank);
-	} else if (queued) {
-		heap_update(&sim->heap, key);
-	} else {
-		heap_push(&sim->heap, key);
-	}
+	sim->heap.n += key != KEYHEAP_EMPTY;
+	sim->heap.n -= heap_contains(&sim->heap, s->rank);
+	return sim_replay(sim, s->rank, key);
 }
 
 static void sim_idle_main(void);
@@ -151,8 +142,7 @@ void sim_park(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why)
 	s->park_irqs = !s->cpu.irq_off;
 	s->parked = (u8)why;
 	key = sim_park_key(s);
-	sim_queue(sim, s, key);
-	key = sim_next(sim);
+	key = sim_next(sim, sim_queue(sim, s, key));
 	if (heap_key_id(key) == s->rank)
 		s->cpu.clock = heap_key_value(key);
 	else
@@ -189,18 +179,23 @@ void sim_wait(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why)
 	struct world_cpu *c = &s->cpu;
 	u8 outer = s->waits; /* an interrupt of a CPU that waits may wait too */
 	u64 since = c->clock;
+	bool first = false;
 
 	s->waits = (u8)why;
 	while (c->clock < w->at) {
 		sim_park(s, w, why);
-		if (s->next_irq <= c->clock && !c->irq_off)
+		first = s->next_irq > c->clock || c->irq_off;
+		if (!first)
 			sim_run_irqs(s);
 		if (w->at == SIM_NEVER && c->clock - since > 2 * s->sim->w.ns_per_tick)
 			sim_check_stuck(s->sim);
 	}
 	s->waits = outer;
-	/* Interrupts may have taken it past that time. */
-	sim_order(c);
+	/* Nobody was behind when it was resumed, but interrupts may have taken it past that time. */
+	if (likely(first))
+		sim_set_limit_of_first(s);
+	else
+		sim_order(c);
 }
 
 void sim_grant(struct sim_cpu *s, struct sim_wait *w, u64 at)
@@ -221,8 +216,7 @@ static u64 sim_park_idle(struct sim_cpu *s)
 	s->wait = NULL;
 	s->park_irqs = true;
 	s->parked = SIM_PARKED_IDLE;
-	sim_queue(sim, s, sim_park_key(s));
-	return sim_next(sim);
+	return sim_next(sim, sim_queue(sim, s, sim_park_key(s)));
 }
 
 /*
@@ -315,7 +309,7 @@ void sim_boot_enter(struct sim *sim)
 	c->cost_count = sim->boot_count;
 	c->limit = UINT64_MAX;
 	c->task = &sim->boot;
-	c->span = sim->boot.span;
+	__span_set(c, sim->boot.span);
 	c->span_start = c->clock;
 	c->irq_off = 0;
 	c->in_irq = 0;
@@ -341,7 +335,7 @@ void sim_boot_leave(struct sim *sim)
 	c->clock = 0;
 	c->span_start = 0;
 	c->task = &s->idle_task;
-	c->span = s->idle_task.span;
+	__span_set(c, s->idle_task.span);
 	c->idle = true;
 	c->need_resched = false;
 }

@@ -322,7 +322,7 @@ static __always_inline void sim_access_charge(const struct sim_access *a, u64 nr
 /* The trap's time belongs to the fault's span, which the upcall enters. */
 static void sim_charge_trap(struct world_cpu *c)
 {
-	u16 node = c->ledger->node[c->span].child[SPAN_FAULT];
+	u16 node = c->span_node->child[SPAN_FAULT];
 
 	if (unlikely(!node))
 		node = ledger_child(c->ledger, c->span, SPAN_FAULT);

@@ -458,7 +458,7 @@ struct world *null_create(const struct hw_machine *hw)
 		nc->boot.state = WORLD_TASK_RUNNING;
 		nc->boot.cpu = (u16)i;
 		nc->cpu.task = &nc->boot;
-		nc->cpu.span = nc->boot.span;
+		__span_set(&nc->cpu, nc->boot.span);
 	}
 	world_self = nw->w.cpu[0];
 	return &nw->w;

@@ -77,7 +77,8 @@ struct world_cpu {
 	struct world *w;
 	struct world_task *task; /* the running one; the idle task if none */
 	u64 span_start;
-	u16 span; /* ledger node */
+	struct ledger_node *span_node; /* where ledger node number */
+	u16 span;                      /* is */
 	u16 id;
 	u16 node;
 	u16 irq_off; /* depth of world_irq_save() */
@@ -1229,11 +1230,17 @@ static inline void world_trace(enum ledger_event e, u64 a, u64 b)
 
 /* ---- spans ------------------------------------------------------------------------------------ */
 
+static inline void __span_set(struct world_cpu *c, u16 node)
+{
+	c->span = node;
+	c->span_node = &c->ledger->node[node];
+}
+
 static inline void __span_to(struct world_cpu *c, u16 node)
 {
-	c->ledger->node[c->span].ns += c->clock - c->span_start;
+	c->span_node->ns += c->clock - c->span_start;
 	c->span_start = c->clock;
-	c->span = node;
+	__span_set(c, node);
 }
 
 /* Time from here on belongs to @span, under the present one. Pairs with span_exit(). */
@@ -1241,14 +1248,14 @@ static inline void span_enter(enum ledger_span span)
 {
 	struct world_cpu *c = world_self;
 	struct world_task *t = c->task;
-	u16 node = c->ledger->node[c->span].child[span];
+	u16 node = c->span_node->child[span];
 
 	if (unlikely(!node))
 		node = ledger_child(c->ledger, c->span, span);
 	VM_BUG_ON(t->span_depth >= LEDGER_DEPTH_MAX);
 	t->span_stack[t->span_depth++] = c->span;
 	__span_to(c, node);
-	c->ledger->node[node].count += 1;
+	c->span_node->count += 1;
 	if (unlikely(c->ledger->slices))
 		c->w->ops->span(c, true);
 }
