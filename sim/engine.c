@@ -182,7 +182,7 @@ void sim_wait(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why)
 	bool first = false;
 
 	s->waits = (u8)why;
-	while (c->clock < w->at) {
+	while (c->clock < w->at && !(w->while_unwanted && c->need_resched)) {
 		sim_park(s, w, why);
 		first = s->next_irq > c->clock || c->irq_off;
 		if (!first)

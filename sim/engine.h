@@ -85,6 +85,7 @@ enum sim_parked {
 /* What a parked CPU waits for. @at: when it may go on, SIM_NEVER while that is not known. */
 struct sim_wait {
 	u64 at;
+	bool while_unwanted; /* need_resched ends the wait, too */
 };
 
 /* ---- tasks --------------------------------------------------------------------------------- */
@@ -102,6 +103,7 @@ struct sim_task {
 	u64 ready_at;         /* became runnable */
 	u32 weight;
 	bool on_cpu;
+	bool spun_on; /* others spin, or have, on a mutex that it owns */
 	bool queued;
 	bool pinned;     /* to its CPU */
 	bool background; /* sim_run() does not wait for it */
@@ -220,6 +222,7 @@ struct sim {
 	struct fiber_stacks stacks[2]; /* by enum world_stack */
 	struct pool events;            /* of timers and calls */
 	struct list_head tasks;
+	struct list_head spinners; /* lock.c */
 	struct sim_disk *disk;
 	struct sim_tags *tags;
 	struct sim_trace_ring *trace;
@@ -389,6 +392,7 @@ void sim_preempt_point(void);
 
 void sim_spin_lock(struct spinlock *l);
 void sim_spin_unlock(struct spinlock *l);
+void sim_owner_leaves(struct sim *sim, struct sim_task *t);
 void sim_down(struct rw_semaphore *s, bool write);
 void sim_up(struct rw_semaphore *s, bool write);
 

@@ -171,41 +171,65 @@ static void sim_sem_queue(struct rw_semaphore *s, bool write)
  * 2.6.30; the spinners queue, 3.15). The release goes to the first that spins, and wakes the first
  * that sleeps; who comes by until that runs takes the mutex before it. Once awake it spins too, which
  * it does in Linux only from 4.10 on; before, it went to sleep again and could lose for long.
+ *
+ * Who spins is parked until one of these happens: the mutex becomes its own, the owner leaves its CPU,
+ * an interrupt finds that its own CPU is wanted.
  */
 struct sim_mutex_waiter {
 	struct list_head list;
+	struct list_head spinners; /* of all mutexes: sim->spinners */
+	struct rw_semaphore *mutex;
 	struct world_task *task;
 	struct sim_wait spin;
 	struct sim_cpu *cpu; /* that spins; NULL: sleeps */
 	bool granted;
 };
 
-static bool sim_owner_runs(const struct rw_semaphore *s)
+static struct sim_task *sim_owner(const struct rw_semaphore *s)
 {
-	const struct sim_task *owner = s->writer ? s->writer->engine : NULL;
-
-	return owner && owner->on_cpu;
+	return s->writer ? s->writer->engine : NULL;
 }
 
-/* Looks again every MUTEX_SPIN whether spinning is still any good. */
+static bool sim_should_spin(const struct rw_semaphore *s, const struct sim_mutex_waiter *me)
+{
+	const struct sim_task *owner = sim_owner(s);
+
+	return owner && owner->on_cpu && !me->granted && !me->cpu->cpu.need_resched;
+}
+
 static void sim_mutex_spin(struct rw_semaphore *s, struct sim_mutex_waiter *me)
 {
 	struct sim_cpu *c = sim_self();
-	u32 step = c->sim->w.hw->cost_ns[COST_MUTEX_SPIN];
 
 	me->cpu = c;
-	while (s->writer && !me->granted && sim_owner_runs(s) && !c->cpu.need_resched) {
-		c->sim->w.ledger.cost_count[COST_MUTEX_SPIN] += 1;
-		me->spin.at = c->cpu.clock + max(step, 1u);
+	list_add_tail(&me->spinners, &c->sim->spinners);
+	while (sim_should_spin(s, me)) {
+		sim_owner(s)->spun_on = true;
+		me->spin = (struct sim_wait){.at = SIM_NEVER, .while_unwanted = true};
 		sim_wait(c, &me->spin, SIM_PARKED_SPIN);
 	}
+	list_del(&me->spinners);
 	me->cpu = NULL;
+	me->spin.while_unwanted = false;
+	if (me->granted)
+		sim_wait(c, &me->spin, SIM_PARKED_SPIN);
+}
+
+/* @t, which has been spun on, leaves its CPU: those that spin on what it owns look again. */
+void sim_owner_leaves(struct sim *sim, struct sim_task *t)
+{
+	struct sim_mutex_waiter *w;
+
+	t->spun_on = false;
+	list_for_each_entry (w, &sim->spinners, spinners)
+		if (w->mutex->writer == t->task)
+			sim_grant(w->cpu, &w->spin, world_now());
 }
 
 static void sim_mutex_queue(struct rw_semaphore *s)
 {
 	struct world_task *t = world_current();
-	struct sim_mutex_waiter me = {.task = t};
+	struct sim_mutex_waiter me = {.mutex = s, .task = t};
 
 	list_add_tail(&me.list, &s->waiters);
 	s->nr_waiters += 1;
@@ -260,6 +284,8 @@ static void sim_mutex_unlock(struct rw_semaphore *s)
 		list_del(&spins->list);
 		s->nr_waiters -= 1;
 		spins->granted = true;
+		((struct sim_task *)spins->task->engine)->spun_on =
+			true; /* perhaps not the only one */
 		sim_sem_take(s, spins->task, true, world_now());
 		sim_grant(spins->cpu, &spins->spin,
 		          world_now() + sim_handoff_ns(spins->cpu->sim, 0));

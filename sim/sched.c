@@ -183,6 +183,8 @@ static void sched_leave(struct sim_cpu *s)
 			slice_run(s, t, s->run_since);
 		t->span = c->span;
 		sched_task(t)->on_cpu = false;
+		if (unlikely(sched_task(t)->spun_on))
+			sim_owner_leaves(s->sim, sched_task(t));
 		sched_group_add(sched_task(t), -1);
 	}
 }

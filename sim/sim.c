@@ -305,6 +305,7 @@ struct world *sim_create(const struct hw_machine *hw, const struct sim_options *
 	sim->w.ns_per_tick = 1000000000 / hw->hz;
 	sim_set_options(sim, opt);
 	INIT_LIST_HEAD(&sim->tasks);
+	INIT_LIST_HEAD(&sim->spinners);
 	fiber_stacks_init(&sim->stacks[WORLD_STACK_KERNEL], 64 << 10);
 	fiber_stacks_init(&sim->stacks[WORLD_STACK_LUA], 256 << 10);
 	if (sim_create_parts(sim, opt)) {
