@@ -9,6 +9,7 @@
 #include "cli/batch.h"
 #include "cli/cli.h"
 #include "cli/diverge.h"
+#include "cli/expect.h"
 #include "cli/jobs.h"
 #include "cli/state.h"
 #include "cli/stop.h"
@@ -40,11 +41,13 @@ enum {
 	OPT_JSON,
 	OPT_CSV,
 	OPT_HTML,
+	OPT_MD,
 	OPT_FOLDED,
 	OPT_TRACE,
 	OPT_TRACE_WINDOW,
 	OPT_HEATMAP,
 	OPT_PROC,
+	OPT_TAP,
 	OPT_STOP_AT,
 	OPT_STEP,
 	OPT_NO_PART,
@@ -80,6 +83,7 @@ static const struct option_spec spec[] = {
 	[OPT_CSV] = {"csv", 0, "FILE", "every value on a line of its own"},
 	[OPT_HTML] = {"html", 0, "FILE",
                       "a page with tables and pictures (drawn by gnuplot) in one file"},
+	[OPT_MD] = {"md", 0, "FILE", "the comparison as Markdown tables"},
 	[OPT_FOLDED] = {"folded", 0, "FILE",
                         "where the time went as folded stacks (ns), for flame graphs"},
 	[OPT_TRACE] =
@@ -92,6 +96,8 @@ static const struct option_spec spec[] = {
                          "which memory was touched when, here and in --html and --json"},
 	[OPT_PROC] = {"proc", 0, "DIR",
                       "vmstat, zoneinfo, meminfo, buddyinfo at the end of the first run"},
+	[OPT_TAP] = {"tap", 0, NULL,
+                     "print only what the scenario expects and whether it came true, as KTAP"},
 	[OPT_STOP_AT] =
 		{"stop-at", 0, "TIME|EVENT",
                  "run the first seed up to there and print the machine as it is: at a time\n"
@@ -131,12 +137,14 @@ struct run_args {
 	const char *json;
 	const char *csv;
 	const char *html;
+	const char *md;
 	const char *folded;
 	const char *trace;
 	bool heatmap;
 	u64 trace_from_ns;
 	u64 trace_to_ns;
 	const char *proc;
+	bool tap;
 	bool stops;
 	struct stop_point stop_at;
 	bool step;
@@ -287,6 +295,9 @@ static bool parse_option(struct run_args *a, struct options *o, int opt)
 	case OPT_CSV:
 		a->csv = o->value;
 		return true;
+	case OPT_MD:
+		a->md = o->value;
+		return true;
 	case OPT_FOLDED:
 		a->folded = o->value;
 		return true;
@@ -302,6 +313,9 @@ static bool parse_option(struct run_args *a, struct options *o, int opt)
 		return parse_window(a, o->value);
 	case OPT_PROC:
 		a->proc = o->value;
+		return true;
+	case OPT_TAP:
+		a->tap = true;
 		return true;
 	case OPT_STOP_AT:
 		a->stops = true;
@@ -335,6 +349,31 @@ static bool parse_option(struct run_args *a, struct options *o, int opt)
 	return false;
 }
 
+/* Two kinds of output in one file would be one of them. */
+static bool same_files(const struct run_args *a)
+{
+	const struct {
+		const char *option;
+		const char *path;
+	} file[] = {{"--json", a->json},
+	            {"--csv", a->csv},
+	            {"--folded", a->folded},
+	            {"--md", a->md},
+	            {"--state", a->state}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(file); i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (!file[i].path || !file[k].path ||
+			    strcmp(file[i].path, file[k].path) != 0)
+				continue;
+			cli_error("%s and %s would both be %s", file[k].option, file[i].option,
+			          file[i].path);
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Ends with an exit code in @status if there is nothing to run. */
 static bool parse(struct run_args *a, int argc, char **argv, int *status)
 {
@@ -343,7 +382,7 @@ static bool parse(struct run_args *a, int argc, char **argv, int *status)
 	                    .nr_specs = ARRAY_SIZE(spec),
 	                    .argc = argc,
 	                    .argv = argv};
-	const char *const *file[] = {&a->json, &a->csv, &a->html, &a->folded, &a->trace};
+	const char *const *file[] = {&a->json, &a->csv, &a->md, &a->html, &a->folded, &a->trace};
 	char err[SAVE_ERROR_MAX];
 	int opt;
 
@@ -362,6 +401,12 @@ static bool parse(struct run_args *a, int argc, char **argv, int *status)
 		return false;
 	}
 	if (!vary_check(&a->vary))
+		return false;
+	if (a->tap && (a->variants || a->vary.nr_axes)) {
+		cli_error("--tap: expectations are of all variants, as the scenario declares them");
+		return false;
+	}
+	if (same_files(a))
 		return false;
 	if (!scenario_path(a->scenario, a->path, sizeof(a->path)))
 		return false;
@@ -542,50 +587,6 @@ static void print_configs(const struct run_plan *p)
 
 /* ---- results ------------------------------------------------------------------------------------ */
 
-struct lookup {
-	const struct results *r;
-	const struct scenario *s;
-	const char *point;
-	const char *target;
-};
-
-/* For scenario_expect(): the mean of a metric over the seeds. */
-static bool mean_metric(void *arg, u32 variant, const char *metric, double *value)
-{
-	const struct lookup *l = arg;
-	const struct result_column *c =
-		results_find(l->r, l->s->variant[variant].name, l->point, l->target);
-	struct summary s;
-
-	if (!c || !record_metric(&c->record[0], metric, value))
-		return false;
-	column_summary(l->r, c, metric, &s);
-	*value = s.mean;
-	return true;
-}
-
-/* The scenario's expectations of one point and target that are not met, on @f. */
-static int check_point(const struct scenario *s, struct lookup *l, FILE *f)
-{
-	int status = CLI_OK;
-
-	for (u32 k = 0; k < s->nr_expectations; k++) {
-		char why[TARGET_ERROR_MAX] = "";
-		int met = scenario_expect(s, k, mean_metric, l, why);
-
-		if (met == 1)
-			continue;
-		if (met < 0) /* the reason names the expectation */
-			fprintf(f, "  cannot be told: %s:%d: %s\n", s->path, s->expectation[k].line,
-			        why);
-		else
-			fprintf(f, "  NOT MET: %s:%d: %s: %s\n", s->path, s->expectation[k].line,
-			        s->expectation[k].text, why);
-		status = CLI_FAILED;
-	}
-	return status;
-}
-
 /*
  * Expectations speak of all variants under the conditions that the scenario sets: they say nothing
  * about a part of them, nor about a sweep.
@@ -593,16 +594,13 @@ static int check_point(const struct scenario *s, struct lookup *l, FILE *f)
 static int check_expectations(const struct run_args *a, const struct run_plan *p,
                               const struct results *r, FILE *f)
 {
-	int status = CLI_OK;
+	const char *target[ARRAY_SIZE(a->on)];
 
 	if (a->variants || a->vary.nr_axes)
 		return CLI_OK;
-	for (u32 t = 0; t < a->nr_on; t++) {
-		struct lookup l = {r, p->scenario[0], "", a->on[t]->name};
-
-		status = max(status, check_point(p->scenario[0], &l, f));
-	}
-	return status;
+	for (u32 t = 0; t < a->nr_on; t++)
+		target[t] = a->on[t]->name;
+	return expect_check(p->scenario[0], r, target, a->nr_on, a->tap, f);
 }
 
 static int save_all(const struct run_args *a, const struct results *r)
@@ -613,6 +611,7 @@ static int save_all(const struct run_args *a, const struct results *r)
 	} file[] = {{a->json, save_json},
 	            {a->csv, save_csv},
 	            {a->html, save_html},
+	            {a->md, save_md},
 	            {a->folded, save_folded},
 	            {a->trace, save_trace}};
 	int status = CLI_OK;
@@ -759,19 +758,20 @@ static int execute(const struct run_args *a, struct run_plan *p)
 		status = max_t(int, status, CLI_FAILED);
 	p->nr_holes = 0;
 	state_close(b.state);
-	if (status != CLI_USAGE && status != CLI_NO_HOST && any_ran(&r)) {
+	if (status != CLI_USAGE && status != CLI_NO_HOST && (any_ran(&r) || a->tap)) {
 		/* Results that go to standard output go there alone. */
 		bool piped = (a->json && strcmp(a->json, "-") == 0) ||
 		             (a->csv && strcmp(a->csv, "-") == 0) ||
+		             (a->md && strcmp(a->md, "-") == 0) ||
 		             (a->folded && strcmp(a->folded, "-") == 0) ||
 		             (a->html && strcmp(a->html, "-") == 0) ||
 		             (a->trace && strcmp(a->trace, "-") == 0);
 
-		if (!piped)
+		if (!piped && !a->tap)
 			text_run(stdout, &r);
-		if (!piped && a->heatmap)
+		if (!piped && !a->tap && a->heatmap)
 			text_heatmap(stdout, &r);
-		if (!piped && !a->no_divergence)
+		if (!piped && !a->tap && !a->no_divergence)
 			print_divergences(p, &r);
 		status = max(status, check_expectations(a, p, &r, piped ? stderr : stdout));
 		status = max(status, save_all(a, &r));

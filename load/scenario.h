@@ -17,7 +17,8 @@
  *   task "child" (function(t, a, b, c, d) ... end)       for t:fork(), t:thread(), t:spawn()
  *   published { source = "...", baseline = "dontneed", dontneed = { elapsed = 48.89 },
  *               fitted = "dontneed.elapsed", constant = "disk.swap.rate", note = "..." }
- *   expect { "lazy.elapsed > dontneed.elapsed", "each.oom_kills == 0" }
+ *   expect { "lazy.elapsed > dontneed.elapsed", "each.oom_kill == 0",
+ *            'near(each.pgfault, 1000, "5%")', "between(ratio(lazy.sys, dontneed.sys), 1.2, 2)" }
  *   note "text"                           printed with the results
  *   timeout "10min"                       of the machine's own time; default 1h
  *

@@ -3,6 +3,9 @@
  *
  *   lazy.elapsed > 1.3 * dontneed.elapsed        each.oom_kills == 0
  *
+ *   near(lazy.pgfault, 1000, "5%")               within 5 % of the second
+ *   between(ratio(lazy.sys, dontneed.sys), 1.2, 2)
+ *
  * Variants whose names are no Lua names are spelt with _ for what does not fit. `each` stands for
  * every variant in turn. Values are numbers; times are in seconds.
  */
@@ -11,9 +14,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <lauxlib.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "load/quantity.h"
 #include "load/sandbox.h"
 
 #define EXPECT_STEPS 1000000
@@ -98,12 +103,67 @@ static int variant_index(lua_State *L)
 	return 1;
 }
 
-/* The expression alone: it sees variants and math, nothing else. */
+/* 0.05 or "5%". */
+static double tolerance_arg(lua_State *L, int index)
+{
+	char err[TARGET_ERROR_MAX];
+	u32 bp;
+
+	if (lua_type(L, index) != LUA_TSTRING)
+		return luaL_checknumber(L, index);
+	if (quantity_percent(lua_tostring(L, index), &bp, err))
+		sandbox_error(L, "near: %s", err);
+	return bp / 1e4;
+}
+
+/* near(a, b, tolerance): whether a differs from b by at most that part of b. */
+static int near_fn(lua_State *L)
+{
+	double a = luaL_checknumber(L, 1);
+	double b = luaL_checknumber(L, 2);
+	double tolerance = tolerance_arg(L, 3);
+
+	if (tolerance < 0)
+		sandbox_error(L, "near: a tolerance is not negative");
+	lua_pushboolean(L, fabs(a - b) <= tolerance * fabs(b));
+	return 1;
+}
+
+/* between(x, lo, hi), both included. */
+static int between_fn(lua_State *L)
+{
+	double x = luaL_checknumber(L, 1);
+	double lo = luaL_checknumber(L, 2);
+	double hi = luaL_checknumber(L, 3);
+
+	if (lo > hi)
+		sandbox_error(L, "between: %f is above %f", lo, hi);
+	lua_pushboolean(L, x >= lo && x <= hi);
+	return 1;
+}
+
+/* ratio(a, b): a / b, but 1 where both are 0; something over nothing is beyond every bound. */
+static int ratio_fn(lua_State *L)
+{
+	double a = luaL_checknumber(L, 1);
+	double b = luaL_checknumber(L, 2);
+
+	lua_pushnumber(L, b != 0 ? a / b : a == 0 ? 1 : copysign(HUGE_VAL, a));
+	return 1;
+}
+
+/* The expression alone: it sees variants, math and the functions above, nothing else. */
 static void push_globals(lua_State *L)
 {
 	lua_newtable(L);
 	lua_getglobal(L, "math");
 	lua_setfield(L, -2, "math");
+	lua_pushcfunction(L, near_fn);
+	lua_setfield(L, -2, "near");
+	lua_pushcfunction(L, between_fn);
+	lua_setfield(L, -2, "between");
+	lua_pushcfunction(L, ratio_fn);
+	lua_setfield(L, -2, "ratio");
 	lua_newtable(L);
 	lua_pushcfunction(L, variant_index);
 	lua_setfield(L, -2, "__index");

@@ -32,6 +32,7 @@ struct script {
 	const char *pending; /* 'group "x"' whose { ... } has not come yet */
 	int pending_line;
 	int published_line;
+	int barrier_line[TARGET_SYNC_MAX];
 
 	/* In a task. */
 	const struct scenario *program;

@@ -173,6 +173,7 @@ static int barrier_body(lua_State *L)
 			              name, SCENARIO_TASKS_MAX);
 		i = sync_index(L, "barrier", s->barrier, &s->nr_barriers, name);
 		s->barrier_size[i] = (u32)n;
+		script_of(L)->barrier_line[i] = sandbox_line(L);
 	} else {
 		i = sync_index(L, "barrier", s->barrier, &s->nr_barriers, name);
 	}
@@ -211,6 +212,34 @@ static int word_counter(lua_State *L)
 
 /* ---- both states ---- */
 
+/*
+ * Whether the file can start tasks beyond its groups: the compiled text of one that does holds the
+ * name of the method, and there is no other way to call it.
+ */
+static bool starts_tasks(const struct scenario *s)
+{
+	static const char *const method[] = {"fork", "thread", "spawn"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(method); i++)
+		if (memmem(s->code, s->code_len, method[i], strlen(method[i])))
+			return true;
+	return false;
+}
+
+/* More than there are would wait for ever; that is better said now than after an hour. */
+static void check_barriers(lua_State *L, u64 nr_tasks)
+{
+	const struct script *sc = script_of(L);
+	const struct scenario *s = sc->s;
+
+	for (u32 i = 0; i < s->nr_barriers; i++)
+		if (s->barrier_size[i] > nr_tasks && !starts_tasks(s))
+			sandbox_error_line(L, sc->barrier_line[i],
+			                   "barrier \"%s\": %u tasks are to meet, and the groups "
+			                   "have %lu",
+			                   s->barrier[i], s->barrier_size[i], nr_tasks);
+}
+
 void script_finish_tasks(lua_State *L)
 {
 	struct scenario *s = script_of(L)->s;
@@ -231,6 +260,7 @@ void script_finish_tasks(lua_State *L)
 		                   "once");
 	if (nr > SCENARIO_TASKS_MAX)
 		sandbox_error_line(L, 1, "%lu tasks are more than %d", nr, SCENARIO_TASKS_MAX);
+	check_barriers(L, nr);
 }
 
 void script_open_tasks(lua_State *L)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/bug.h"
 #include "report/metric.h"
 #include "world/hw.h"
 #include "world/ledger.h"
@@ -44,6 +45,18 @@ static void fill_spans(struct run_record *r, const struct ledger *l)
 			.count = l->node[i].count,
 		};
 	}
+}
+
+/* The world's promise: per CPU, the sum over all spans equals its clock, to the ns. */
+static void check_spans(const struct run_record *r)
+{
+	u64 sum = 0;
+
+	for (u32 i = 0; i < r->nr_spans; i++)
+		sum += r->span[i].ns;
+	if (!r->status && sum != r->elapsed_ns * r->nr_cpus)
+		panic("seed %lu: the spans add up to %lu ns instead of %lu ns x %u CPUs", r->seed,
+		      sum, r->elapsed_ns, r->nr_cpus);
 }
 
 static void fill_locks(struct run_record *r, const struct ledger *l)
@@ -160,6 +173,7 @@ void record_fill(struct run_record *r, const struct target_request *req, const c
 	if (!ledger)
 		return;
 	fill_spans(r, ledger);
+	check_spans(r);
 	fill_locks(r, ledger);
 	fill_latencies(r, ledger);
 	fill_costs(r, ledger);

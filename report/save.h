@@ -23,6 +23,7 @@ int save_check(const char *path, char *err);
 /* Formats; @arg is a struct results. */
 void save_json(FILE *f, const void *results);
 void save_csv(FILE *f, const void *results);    /* one value a line */
+void save_md(FILE *f, const void *results);     /* the comparison as Markdown tables */
 void save_folded(FILE *f, const void *results); /* stacks for flame graphs, in ns, idle left out */
 
 #endif

@@ -138,13 +138,15 @@ expect 0 "elapsed" run "$dir/children.lua" --check
 cat >"$dir/barrier.lua" <<'END'
 scenario "barrier"
 machine { profile = "small", cpus = 1, ram = "64M", swap = 0 }
-local all = barrier "all" (3)
+local all = barrier "all" (2)
 group "g" { count = 2, run = function(t)
-	all:wait()
+	if t.index == 0 then all:wait() end
 end }
 END
-expect 1 "barrier.lua:5: g waits for all 3 tasks of barrier 'all'" run "$dir/barrier.lua"
+expect 1 "barrier.lua:5: g waits for all 2 tasks of barrier 'all'" run "$dir/barrier.lua"
 expect 1 "again: quire run" run "$dir/barrier.lua"
+sed 's/(2)/(3)/' "$dir/barrier.lua" >"$dir/barrier3.lua"
+expect 2 'barrier3.lua:3: barrier "all": 3 tasks are to meet, and the groups have 2' run "$dir/barrier3.lua"
 
 cat >"$dir/event.lua" <<'END'
 scenario "event"
@@ -191,6 +193,29 @@ done
 "$quire" run smoke --json - 2>/dev/null | grep -q '"schema": 2' || fail "--json -"
 "$quire" run smoke --csv - 2>/dev/null | head -1 | grep -q '^scenario,target' || fail "--csv -"
 expect 1 "No space left" run smoke --json /dev/full
+
+# Expectations as a test.
+expect 1 "not ok 2 sim: each.pgfault == 0" run "$dir/wrong.lua" --tap
+expect 1 "# $dir/wrong.lua:4: default.pgfault = " run "$dir/wrong.lua" --tap
+expect 0 "ok 1 sim: every run ends well" run smoke --tap
+[ "$("$quire" run smoke --tap | sed -n 1,2p)" = "KTAP version 1
+1..4" ] || fail "--tap does not begin with version and plan"
+expect 1 "not ok 1 sim: every run ends well" run "$dir/barrier.lua" --tap
+expect 2 "are of all variants" run smoke --tap --vary loops=1,2
+
+# Files: one for each kind.
+expect 2 "--json and --csv would both be" run smoke --json "$dir/one" --csv "$dir/one"
+expect 0 "elapsed" run smoke --json /dev/null --csv "$dir/one.csv"
+"$quire" run madv-free --set size=1M --repeat 6 --md "$dir/x.md" --no-divergence >/dev/null 2>&1
+grep -q '^| elapsed | lazy | [0-9.]* | \[' "$dir/x.md" || fail "--md has no ratios"
+awk -F'|' '/CPU seconds/ { sum = 0 }
+	$2 ~ /^ [+-][0-9]+\.[0-9]+ $/ {
+		ns = $2; gsub(/[ .]/, "", ns)
+		if ($3 !~ /= elapsed/) sum += ns
+		else if (sum != ns + 0) exit 1
+		else n++
+	}
+	END { exit n != 2 }' "$dir/x.md" || fail "--md: the spans do not add up"
 
 # Stopping and walking.
 expect 0 "stopped at 0.001000000 s, after" run smoke --stop-at 1ms

@@ -217,6 +217,46 @@ TEST(a_whole_scenario_arrives)
 	scenario_free(s);
 }
 
+/* a.x is 10, b.x is 11; sys of both is 0. */
+static bool given_metric(void *arg, u32 variant, const char *metric, double *value)
+{
+	(void)arg;
+	*value = strcmp(metric, "sys") == 0 ? 0 : 10 + variant;
+	return true;
+}
+
+TEST(expectations_compare_with_tolerance)
+{
+	static const struct {
+		const char *text;
+		int met;
+	} e[] = {
+		{"near(a.pgfault, b.pgfault, 0.1)", 1}, /* 1 of 11 is 9.1 % */
+		{"near(a.pgfault, b.pgfault, '9%')", 0},
+		{"near(a.pgfault, 10, 0)", 1},
+		{"ratio(b.pgfault, a.pgfault) == 1.1", 1},
+		{"between(ratio(b.pgfault, a.pgfault), 1.05, 1.1)", 1},
+		{"between(b.pgfault, 1, 10)", 0},
+		{"ratio(a.sys, b.sys) == 1", 1}, /* nothing against nothing */
+		{"ratio(a.pgfault, b.sys) > 1e9", 1},
+		{"not near(each.pgfault, 0, '50%')", 1},
+	};
+	char text[2048] = "scenario 'x' variant 'a' {} variant 'b' {} " GROUP " expect {";
+	struct scenario *s;
+
+	for (size_t i = 0; i < ARRAY_SIZE(e); i++)
+		sprintf(text + strlen(text), " \"%s\",", e[i].text);
+	strcat(text, " }");
+	s = load(text);
+	for (u32 i = 0; i < ARRAY_SIZE(e); i++) {
+		char why[TARGET_ERROR_MAX];
+
+		if (scenario_expect(s, i, given_metric, NULL, why) != e[i].met)
+			fail_msg("%s: %s", e[i].text, why);
+	}
+	scenario_free(s);
+}
+
 TEST(what_is_not_declared_has_a_default)
 {
 	struct scenario *s = load("scenario 'x' " GROUP);
@@ -316,6 +356,9 @@ TEST(unknown_names_get_their_line_and_a_suggestion)
 	refused(HEAD GROUP "expect {\n'default.pswpn > 1' }", 4, "did you mean 'pswpin'");
 	refused(HEAD GROUP "expect { 'default.elapsed >> 1' }", 3, "expectation");
 	refused(HEAD GROUP "expect { '1 + 1' }", 3, "expected a comparison");
+	refused(HEAD GROUP "expect { [[near(each.pgfault, 1, '5')]] }", 3, "near: ");
+	refused(HEAD GROUP "expect { 'near(each.pgfault, 1, -1)' }", 3, "is not negative");
+	refused(HEAD GROUP "expect { 'between(each.pgfault, 2, 1)' }", 3, "is above");
 	refused(HEAD GROUP "variant 'default' {} published { source = 'x', defaul = { sys = 1 } }",
 	        3, "did you mean 'default'");
 	refused(HEAD GROUP "published { source = 'x', v = { sys = 1 } } variant 'v' {}", 3,
@@ -500,8 +543,14 @@ TEST(barriers_events_and_counters_join_tasks)
 	          "  t:sleep(10 * t.index .. 'ms') b:wait() assert(t:now() >= 20000000)\n"
 	          "  if n:add(1) == 3 then e:set() end end }\n"
 	          "group 'v' { run = function(t) e:wait() assert(n:get() == 3) end }");
-	breaks(HEAD "local b = barrier 'b' (2) group 'g' { run = function(t) b:wait() end }", 0,
-	       "deadlock");
+	breaks(HEAD "local b = barrier 'b' (2) group 'g' { count = 2, run = function(t)\n"
+	            "  if t.index == 0 then b:wait() end end }",
+	       0, "deadlock");
+	/* Who starts others may bring as many as it takes; otherwise too few is a mistake. */
+	refused(HEAD "local b = barrier 'b' (2) group 'g' { run = function(t) b:wait() end }", 2,
+	        "barrier \"b\": 2 tasks are to meet, and the groups have 1");
+	runs(HEAD "local b = barrier 'b' (2) task 'c' (function(t) b:wait() end)\n"
+	          "group 'g' { run = function(t) local c = t:fork('c') b:wait() c:wait() end }");
 }
 
 TEST(children_get_numbers_and_copies_of_memory)
