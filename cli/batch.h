@@ -63,6 +63,13 @@ extern const u32 nr_target_names;
 /* What load/ asks about knobs and counters. */
 extern const struct load_names cli_load_names;
 
+/*
+ * scenario_load(), bounded: a file that takes longer than any scenario does ends the program with an
+ * error.
+ */
+int cli_scenario_load(const char *path, const struct scenario_options *opt, struct scenario **out,
+                      char *err);
+
 /* machines/ of the data directory, for scenario_options. */
 profile_dirs cli_machine_dirs(void);
 

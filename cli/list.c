@@ -29,7 +29,7 @@ static void print_scenario(const char *name, const char *path, void *arg)
 	struct scenario *s;
 
 	(void)arg;
-	if (scenario_load(path, &opt, &s, err)) {
+	if (cli_scenario_load(path, &opt, &s, err)) {
 		print_about(name, err);
 		return;
 	}

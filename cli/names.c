@@ -13,6 +13,7 @@
 #include "core/knobs.h"
 #include "core/vmstat.h"
 #include "host/host.h"
+#include "load/sandbox.h"
 #include "report/metric.h"
 
 static const struct target_ops *const targets[] = {&sim_target_ops, &host_target_ops};
@@ -79,6 +80,28 @@ const struct load_names cli_load_names = {
 	.preset_at = knob_preset_name,
 	.metric_at = metric_at,
 };
+
+#define LOAD_CPU_SECONDS 20
+
+int cli_scenario_load(const char *path, const struct scenario_options *opt, struct scenario **out,
+                      char *err)
+{
+	char message[PATH_MAX + 128];
+	int rc;
+
+	snprintf(message, sizeof(message),
+	         "quire: %s: reading it takes more than %d s of CPU time: it is no scenario", path,
+	         LOAD_CPU_SECONDS);
+	rc = sandbox_guard_cpu(LOAD_CPU_SECONDS, message, CLI_USAGE);
+	if (rc) {
+		snprintf(err, TARGET_ERROR_MAX, "cannot bound the reading of %.200s: %s", path,
+		         strerror(-rc));
+		return rc;
+	}
+	rc = scenario_load(path, opt, out, err);
+	sandbox_unguard_cpu();
+	return rc;
+}
 
 profile_dirs cli_machine_dirs(void)
 {

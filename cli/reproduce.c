@@ -193,7 +193,7 @@ static bool load(const struct reproduce_args *a, const char *path, const char *m
 	memcpy(set, a->set, sizeof(a->set));
 	set[a->nr_sets] = more;
 
-	if (scenario_load(path, &opt, out, err) == 0)
+	if (cli_scenario_load(path, &opt, out, err) == 0)
 		return true;
 	cli_error("%s", err);
 	return false;

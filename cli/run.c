@@ -443,7 +443,7 @@ static bool load_point(const struct run_args *a, struct run_plan *p, u32 point)
 	for (u32 i = 0; i < a->vary.nr_axes; i++)
 		set[a->nr_sets + i] = varied[i] = vary_setting(&a->vary, point, i);
 	p->label[point] = vary_label(&a->vary, point);
-	rc = scenario_load(a->path, &opt, &p->scenario[point], err);
+	rc = cli_scenario_load(a->path, &opt, &p->scenario[point], err);
 	for (u32 i = 0; i < a->vary.nr_axes; i++)
 		free(varied[i]);
 	if (!rc)

@@ -81,7 +81,7 @@ static bool add_trial(const struct sensitivity_options *o, const struct scenario
 	for (u32 i = 0; i < o->nr_sets; i++)
 		set[i] = o->set[i];
 	set[o->nr_sets] = new->set;
-	rc = scenario_load(o->path, &opt, &new->s, err);
+	rc = cli_scenario_load(o->path, &opt, &new->s, err);
 	free(set);
 	if (rc)
 		cli_error("%s", err);

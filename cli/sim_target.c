@@ -266,12 +266,12 @@ static int sim_open(const struct target_request *req, struct target **out, char 
 	}
 	s->world = sim_create(req->hw, &opt, err);
 	if (!s->world) {
-		rc = -EINVAL;
+		rc = errno == ENOMEM ? -EOPNOTSUPP : -EINVAL;
 		goto out_free;
 	}
 	s->machine = machine_create(s->world, &knobs, err, TARGET_ERROR_MAX);
 	if (!s->machine) {
-		rc = -EINVAL;
+		rc = errno == ENOMEM ? -EOPNOTSUPP : -EINVAL;
 		goto out_world;
 	}
 	if (s->series) {
@@ -482,6 +482,9 @@ static void collect(struct sim_target *s, struct target_result *res)
 	machine_counters(s->machine, add_counter, &(struct counting){res, &s->before});
 	machine_gauges(s->machine, add_counter, &(struct counting){res, NULL});
 	note_disk_errors(s);
+	if (machine_sigbus_kills(s->machine))
+		note(s, "%u tasks were killed by SIGBUS: a page could not be read back\n",
+		     machine_sigbus_kills(s->machine));
 	snprintf(res->notes, sizeof(res->notes), "%s", s->notes);
 }
 

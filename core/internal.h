@@ -197,6 +197,7 @@ struct machine {
 	struct wait_queue_head congestion_wait[2]; /* read, write */
 	struct mutex oom_lock;
 	u32 oom_victims;
+	u32 nr_sigbus; /* tasks killed because a page could not be read back */
 	struct wait_queue_head oom_reaper_wait;
 	struct task *oom_reaper; /* NULL before 4.6 */
 

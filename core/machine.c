@@ -44,6 +44,11 @@ static const struct world_upcalls machine_upcalls = {
 	.describe_task = describe_task,
 };
 
+u32 machine_sigbus_kills(const struct machine *m)
+{
+	return m->nr_sigbus;
+}
+
 /* ---- building ------------------------------------------------------------------------------------------ */
 
 struct cpu_data *__this_cpu_alloc(struct machine *m)
@@ -112,6 +117,18 @@ static int check_enough_memory(struct machine *m, char *err, size_t n)
 	return -EINVAL;
 }
 
+/* Whether it was not for want of frames that something could not be had. */
+static bool has_frames(struct machine *m)
+{
+	struct pglist_data *pgdat;
+	struct zone *z;
+	long free = 0;
+
+	for_each_populated_zone (m, pgdat, z)
+		free += stat_exact(m, &z->stat, NR_FREE_PAGES);
+	return free > 64;
+}
+
 static int machine_boot(struct machine *m, char *err, size_t n)
 {
 	int ret = zones_init(m, err, n);
@@ -137,9 +154,10 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 		ret = swap_init(m);
 	if (!ret)
 		ret = kswapd_init(m);
-	if (ret == -ENOMEM)
-		snprintf(err, n, "%s",
-		         "the machine has too little memory to boot, or the host has");
+	if (ret == -ENOMEM && has_frames(m))
+		snprintf(err, n, "the host has no address space left for this machine");
+	else if (ret == -ENOMEM)
+		snprintf(err, n, "the machine has too little memory to boot");
 	else if (ret)
 		snprintf(err, n, "the machine does not boot: error %d", ret);
 	return ret;
@@ -148,18 +166,24 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 struct machine *machine_create(struct world *w, const struct knobs *knobs, char *err, size_t n)
 {
 	struct machine *m = machine_alloc(w);
+	int ret;
 
 	if (m)
 		m->knob = *knobs;
 	if (!m || pt_init(m)) {
 		snprintf(err, n, "the host has no address space left for this machine");
 		machine_destroy(m);
+		errno = ENOMEM;
 		return NULL;
 	}
 	world_attach(w, &machine_upcalls, m, m->tables);
 	w->lazy_cpumask = knobs->mm_cpumask == MM_CPUMASK_LAZY;
-	if (machine_boot(m, err, n)) {
+	ret = machine_boot(m, err, n);
+	if (ret) {
+		bool host = ret == -ENOMEM && has_frames(m);
+
 		machine_destroy(m);
+		errno = host ? ENOMEM : EINVAL;
 		return NULL;
 	}
 	m->booted = true;

@@ -433,6 +433,7 @@ static int __cold fault_failed(struct machine *m, struct task *t, int ret)
 	if (ret & VM_FAULT_SIGSEGV)
 		return -EFAULT;
 	t->killed = true; /* SIGBUS: the page cannot be read back */
+	m->nr_sigbus += 1;
 	return -EIO;
 }
 

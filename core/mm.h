@@ -40,7 +40,8 @@ enum mm_advice {
 
 /*
  * Boots a machine: zones, watermarks, kswapd tasks, as @knobs say. Runs in the world's boot context.
- * NULL on failure, with a sentence in @err (of @n bytes): too little memory, or host memory.
+ * NULL on failure, with a sentence in @err (of @n bytes) and in errno EINVAL, if there can be no
+ * such machine, or ENOMEM, if this host has no memory or address space for it.
  */
 struct machine *machine_create(struct world *w, const struct knobs *knobs, char *err, size_t n);
 void machine_destroy(struct machine *m);
@@ -76,6 +77,9 @@ void __attribute__((noreturn)) do_exit(int code);
 void task_put(struct task *t);
 
 bool task_killed(const struct task *t);
+
+/* How many tasks were killed by SIGBUS so far: no counter of /proc/vmstat tells. */
+u32 machine_sigbus_kills(const struct machine *m);
 void task_times(const struct task *t, u64 *utime_ns, u64 *stime_ns);
 
 /* ---- system calls ---- */

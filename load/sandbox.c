@@ -391,17 +391,41 @@ static void set_path(struct sandbox *sb, const char *path)
 	snprintf(sb->where, sizeof(sb->where), "%.120s", path);
 }
 
+/* Text goes to the compiler line by line, so that an error that names no line has one. */
+struct feed {
+	const char *at;
+	const char *end;
+	u32 line;
+	bool binary;
+};
+
+static const char *feed_line(lua_State *L, void *arg, size_t *len)
+{
+	struct feed *f = arg;
+	const char *at = f->at;
+	const char *newline = f->binary ? NULL : memchr(at, '\n', (size_t)(f->end - at));
+
+	(void)L;
+	f->at = newline ? newline + 1 : f->end;
+	f->line++;
+	*len = (size_t)(f->at - at);
+	return *len ? at : NULL;
+}
+
 static int load_chunk(struct sandbox *sb, const char *path, const char *bytes, size_t len,
                       const char *mode, char *err)
 {
 	char name[sizeof(sb->chunk) + 1];
+	struct feed feed = {.at = bytes, .end = bytes + len, .binary = *mode == 'b'};
 	int status;
 
 	set_path(sb, path);
 	snprintf(name, sizeof(name), "@%s", sb->chunk);
-	status = luaL_loadbufferx(sb->L, bytes, len, name, mode);
+	status = lua_load(sb->L, feed_line, &feed, name, mode);
 	if (status == LUA_OK)
 		return 0;
+	if (!feed.binary)
+		snprintf(sb->where, sizeof(sb->where), "%.120s:%u", path, feed.line);
 	if (is_memory_error(sb->L, status))
 		set_memory_limit(sb);
 	describe_error(sb, err);

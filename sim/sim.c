@@ -292,11 +292,13 @@ struct world *sim_create(const struct hw_machine *hw, const struct sim_options *
 {
 	struct sim *sim;
 
+	errno = EINVAL;
 	if (sim_check_hw(hw, err) || sim_check_cpus(hw, err) || sim_check_disks(hw, err))
 		return NULL;
 	sim = aligned_alloc(_Alignof(struct sim), sizeof(*sim));
 	if (!sim) {
 		snprintf(err, SIM_ERROR_MAX, "the host has no memory for a machine");
+		errno = ENOMEM;
 		return NULL;
 	}
 	memset(sim, 0, sizeof(*sim));
@@ -312,6 +314,7 @@ struct world *sim_create(const struct hw_machine *hw, const struct sim_options *
 		snprintf(err, SIM_ERROR_MAX, "the host has no memory for a machine of %u CPUs",
 		         hw->nr_cpus);
 		sim_destroy(&sim->w);
+		errno = ENOMEM;
 		return NULL;
 	}
 	sched_init(sim);

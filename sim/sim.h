@@ -56,7 +56,8 @@ struct sim_options {
 
 /*
  * Builds the machine @hw describes, which must stay as it is until sim_destroy().
- * NULL if it is impossible or the host has no memory, with the reason in @err (SIM_ERROR_MAX).
+ * NULL if it is impossible (errno EINVAL) or the host has no memory (errno ENOMEM), with the reason
+ * in @err (SIM_ERROR_MAX).
  */
 struct world *sim_create(const struct hw_machine *hw, const struct sim_options *opt, char *err);
 

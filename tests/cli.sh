@@ -148,6 +148,16 @@ expect 1 "again: quire run" run "$dir/barrier.lua"
 sed 's/(2)/(3)/' "$dir/barrier.lua" >"$dir/barrier3.lua"
 expect 2 'barrier3.lua:3: barrier "all": 3 tasks are to meet, and the groups have 2' run "$dir/barrier3.lua"
 
+{
+	echo 'scenario "deep"'
+	echo "local a = $(printf '(%.0s' $(seq 300))1$(printf ')%.0s' $(seq 300))"
+} >"$dir/deep.lua"
+expect 2 "deep.lua:2: C stack overflow" run "$dir/deep.lua"
+(
+	ulimit -v 2000000
+	expect 3 "the host has no" run smoke
+) || failed=1
+
 cat >"$dir/event.lua" <<'END'
 scenario "event"
 machine { profile = "small", cpus = 1, ram = "64M", swap = 0 }
@@ -169,6 +179,7 @@ END
 expect 0 "the OOM killer killed 1 of 2 tasks" run "$dir/full.lua" --set machine.swap=8M --check
 grep -qE "PG_locked.* -  *-$" "$dir/out" || fail "page locks have a hold time that nobody took"
 expect 0 "requests failed" run "$dir/full.lua" --set disk.swap.errors_ppm=100000 --check
+expect 0 "killed by SIGBUS: a page could not be read back" run "$dir/full.lua" --set disk.swap.errors_ppm=100000 --check
 
 cat >"$dir/long.lua" <<'END'
 scenario "long"
