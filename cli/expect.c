@@ -51,7 +51,7 @@ static int judge(struct lookup *l, u32 k, char *why)
 	return scenario_expect(l->s, k, mean_metric, l, why);
 }
 
-static int check_target(struct lookup *l, FILE *f)
+static int check_target(struct lookup *l, bool changed, FILE *f)
 {
 	const struct scenario *s = l->s;
 	int status = CLI_OK;
@@ -66,9 +66,11 @@ static int check_target(struct lookup *l, FILE *f)
 			fprintf(f, "  cannot be told: %s:%d: %s\n", s->path, s->expectation[k].line,
 			        why);
 		else
-			fprintf(f, "  NOT MET: %s:%d: %s: %s\n", s->path, s->expectation[k].line,
-			        s->expectation[k].text, why);
-		status = CLI_FAILED;
+			fprintf(f, "  NOT MET%s: %s:%d: %s: %s\n",
+			        changed ? " with these settings" : "", s->path,
+			        s->expectation[k].line, s->expectation[k].text, why);
+		if (met < 0 || !changed)
+			status = CLI_FAILED;
 	}
 	return status;
 }
@@ -116,7 +118,7 @@ static int tap_target(struct lookup *l, u32 *n, FILE *f)
 }
 
 int expect_check(const struct scenario *s, const struct results *r, const char *const *target,
-                 u32 nr_targets, bool tap, FILE *f)
+                 u32 nr_targets, bool changed, bool tap, FILE *f)
 {
 	int status = CLI_OK;
 	u32 n = 0;
@@ -126,7 +128,7 @@ int expect_check(const struct scenario *s, const struct results *r, const char *
 	for (u32 t = 0; t < nr_targets; t++) {
 		struct lookup l = {r, s, target[t]};
 
-		status = max(status, tap ? tap_target(&l, &n, f) : check_target(&l, f));
+		status = max(status, tap ? tap_target(&l, &n, f) : check_target(&l, changed, f));
 	}
 	return status;
 }

@@ -600,7 +600,8 @@ static int check_expectations(const struct run_args *a, const struct run_plan *p
 		return CLI_OK;
 	for (u32 t = 0; t < a->nr_on; t++)
 		target[t] = a->on[t]->name;
-	return expect_check(p->scenario[0], r, target, a->nr_on, a->tap, f);
+	return expect_check(p->scenario[0], r, target, a->nr_on,
+	                    a->nr_sets || a->machine || a->kernel, a->tap, f);
 }
 
 static int save_all(const struct run_args *a, const struct results *r)

@@ -205,7 +205,9 @@ done
 "$quire" run smoke --csv - 2>/dev/null | head -1 | grep -q '^scenario,target' || fail "--csv -"
 expect 1 "No space left" run smoke --json /dev/full
 
-# Expectations as a test.
+# Expectations as a test. Under other conditions than the scenario's they are told, and no failure.
+expect 0 "NOT MET with these settings" run "$dir/wrong.lua" --set vm.swappiness=10
+expect 1 "not ok 2" run "$dir/wrong.lua" --set vm.swappiness=10 --tap
 expect 1 "not ok 2 sim: each.pgfault == 0" run "$dir/wrong.lua" --tap
 expect 1 "# $dir/wrong.lua:4: default.pgfault = " run "$dir/wrong.lua" --tap
 expect 0 "ok 1 sim: every run ends well" run smoke --tap
