@@ -115,6 +115,11 @@ install: all
 	install -m 755 $(B)/quire $(DESTDIR)$(PREFIX)/bin/quire
 	for d in $(wildcard scenarios machines); do \
 		cp -r $$d $(DESTDIR)$(PREFIX)/share/quire/; done
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	tools/make-man $(B)/quire >$(DESTDIR)$(PREFIX)/share/man/man1/quire.1
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	install -m 644 tools/completion.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/quire
 
 clean:
 	rm -rf $(BUILD)

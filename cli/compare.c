@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/diverge.h"
+#include "cli/rerun.h"
 #include "report/format.h"
 #include "report/grid.h"
 #include "report/html.h"
@@ -15,12 +17,14 @@
 #include "report/metric.h"
 #include "report/save.h"
 #include "report/text.h"
+#include "report/version.h"
 
 #define FILES_MAX 64
 
 enum {
 	OPT_ACROSS,
 	OPT_HTML,
+	OPT_NO_DIVERGENCE,
 	OPT_HELP,
 };
 
@@ -30,6 +34,8 @@ static const struct option_spec spec[] = {
                         "ratios to the first variant, and their geometric mean"},
 	[OPT_HTML] = {"html", 0, "FILE",
                       "a page with pictures (drawn by gnuplot); not with --across"},
+	[OPT_NO_DIVERGENCE] = {"no-divergence", 0, NULL,
+                               "do not run anything again to find where runs part"},
 	[OPT_HELP] = {"help", 'h', NULL, "this text"},
 };
 
@@ -50,6 +56,93 @@ static void print_help(void)
 	       "  quire run --from before.json --json after.json\n"
 	       "  quire compare before.json after.json\n"
 	       "  quire compare --across small.json large.json numa.json\n");
+}
+
+/* ---- where runs part -------------------------------------------------------------------------------- */
+
+#define DIVERGENCES_MAX 4
+
+/* Only the build that made a result can run it again. */
+static bool made_by_this(const struct results *r)
+{
+	return strcmp(r->sources, quire_sources) == 0;
+}
+
+static void print_divergence(const struct rerun *ra, const struct result_column *a,
+                             const struct rerun *rb, const struct result_column *b,
+                             const char *const name[2], u64 seed)
+{
+	const struct batch_cell *x = rerun_cell(ra, a);
+	const struct batch_cell *y = rerun_cell(rb, b);
+	char err[TARGET_ERROR_MAX];
+	struct divergence d;
+
+	if (!x || !y || strcmp(a->target, "sim") != 0 || strcmp(b->target, "sim") != 0)
+		return;
+	if (!diverge_find(x, y, seed, &d, err)) {
+		cli_error("%s", err);
+		return;
+	}
+	diverge_print(stdout, &d, name, seed);
+	diverge_free(&d);
+}
+
+/* The variants of one result, at its first point. */
+static void divergences_within(const char *path, const struct results *r)
+{
+	struct rerun *again;
+	u32 nr = 0;
+
+	if (r->nr_columns < 2)
+		return;
+	if (!made_by_this(r)) {
+		printf("\n  where the runs part can be told by the build that made them (sources %s)\n",
+		       r->sources);
+		return;
+	}
+	again = rerun_load(path);
+	for (u32 i = 1; again && i < r->nr_columns && nr < DIVERGENCES_MAX; i++) {
+		const struct result_column *c = &r->column[i];
+		char base[128];
+		char label[128];
+
+		if (strcmp(c->point, r->column[0].point) != 0)
+			continue;
+		nr++;
+		column_label(r, &r->column[0], base, sizeof(base));
+		column_label(r, c, label, sizeof(label));
+		print_divergence(again, &r->column[0], again, c,
+		                 (const char *const[]){base, label}, r->seed[0]);
+	}
+	if (again)
+		rerun_free(again);
+}
+
+/* Each column of two results, if both are of this build: they differ by options. */
+static void divergences_between(const char *const *path, const struct results *r)
+{
+	struct rerun *a;
+	struct rerun *b;
+	u32 nr = 0;
+
+	if (!made_by_this(&r[0]) || !made_by_this(&r[1]))
+		return;
+	a = rerun_load(path[0]);
+	b = a ? rerun_load(path[1]) : NULL;
+	for (u32 i = 0; b && i < r[1].nr_columns && nr < DIVERGENCES_MAX; i++) {
+		const struct result_column *c = &r[1].column[i];
+		const struct result_column *base =
+			results_find(&r[0], c->variant, c->point, c->target);
+
+		if (!base)
+			continue;
+		nr++;
+		print_divergence(a, base, b, c, (const char *const[]){"A", "B"}, r[0].seed[0]);
+	}
+	if (a)
+		rerun_free(a);
+	if (b)
+		rerun_free(b);
 }
 
 /* ---- two results -------------------------------------------------------------------------------- */
@@ -223,7 +316,7 @@ static void compare_column(const struct results *r, const struct result_column *
 	text_why(stdout, &r[0], a, &r[1], b);
 }
 
-static int compare_two(const char *const *path, const struct results *r)
+static int compare_two(const char *const *path, const struct results *r, bool diverge)
 {
 	struct comparison c[FILES_MAX];
 	double mean[3];
@@ -257,6 +350,8 @@ static int compare_two(const char *const *path, const struct results *r)
 	if (nr > 1 && geometric_mean(c, nr, &mean[0], &mean[1], &mean[2]))
 		printf("\nelapsed, geometric mean over %u columns: B / A = %.3f [%.3f, %.3f]\n", nr,
 		       mean[0], mean[1], mean[2]);
+	if (diverge)
+		divergences_between(path, r);
 	putchar('\n');
 	text_statistics_note(stdout, r[0].nr_seeds, strcmp(r[0].column[0].target, "host") != 0);
 	return CLI_OK;
@@ -349,7 +444,7 @@ static int save_page(const char *html, const char *const *path, const struct res
 
 /* ---- the verb ------------------------------------------------------------------------------------- */
 
-static int compare(const char *const *path, struct results *r, u32 nr, bool across,
+static int compare(const char *const *path, struct results *r, u32 nr, bool across, bool diverge,
                    const char *html)
 {
 	char err[LOAD_ERROR_MAX];
@@ -364,9 +459,11 @@ static int compare(const char *const *path, struct results *r, u32 nr, bool acro
 	if (across)
 		return compare_across(path, r, nr);
 	if (nr == 2)
-		status = compare_two(path, r);
+		status = compare_two(path, r, diverge);
 	else
 		text_run(stdout, &r[0]);
+	if (nr == 1 && diverge)
+		divergences_within(path[0], &r[0]);
 	if (html && status == CLI_OK)
 		status = save_page(html, path, r, nr);
 	return status;
@@ -384,6 +481,7 @@ int verb_compare(int argc, char **argv)
 	const char *html = NULL;
 	char err[SAVE_ERROR_MAX];
 	bool across = false;
+	bool diverge = true;
 	u32 nr = 0;
 	int status;
 	int opt;
@@ -399,6 +497,8 @@ int verb_compare(int argc, char **argv)
 			across = true;
 		} else if (opt == OPT_HTML) {
 			html = o.value;
+		} else if (opt == OPT_NO_DIVERGENCE) {
+			diverge = false;
 		} else if (nr == FILES_MAX) {
 			cli_error("more than %d results", FILES_MAX);
 			return CLI_USAGE;
@@ -420,7 +520,7 @@ int verb_compare(int argc, char **argv)
 		return CLI_FAILED;
 	}
 	r = report_alloc(nr, sizeof(*r));
-	status = compare(path, r, nr, across, html);
+	status = compare(path, r, nr, across, diverge, html);
 	for (u32 i = 0; i < nr; i++)
 		results_free(&r[i]);
 	free(r);

@@ -11,6 +11,7 @@
 #include "cli/diverge.h"
 #include "cli/expect.h"
 #include "cli/jobs.h"
+#include "cli/rerun.h"
 #include "cli/state.h"
 #include "cli/stop.h"
 #include "cli/vary.h"
@@ -793,6 +794,47 @@ static int stop(const struct run_args *a, const struct run_plan *p)
 		return CLI_USAGE;
 	}
 	return stop_run(&p->cell[0], a->seed, a->check, a->stops ? &a->stop_at : NULL, a->step);
+}
+
+/* ---- results that exist ------------------------------------------------------------------------- */
+
+struct rerun {
+	struct run_args a;
+	struct run_plan p;
+};
+
+struct rerun *rerun_load(const char *path)
+{
+	struct rerun *r = report_alloc(1, sizeof(*r));
+	struct run_args *a = &r->a;
+
+	a->on[0] = target_by_name("sim");
+	a->nr_on = 1;
+	if (load_from(a, path) && vary_check(&a->vary) &&
+	    scenario_path(a->scenario, a->path, sizeof(a->path)) && make_plan(a, &r->p))
+		return r;
+	rerun_free(r);
+	return NULL;
+}
+
+const struct batch_cell *rerun_cell(const struct rerun *r, const struct result_column *c)
+{
+	for (u32 i = 0; i < r->p.nr_cells; i++) {
+		const struct batch_cell *cell = &r->p.cell[i];
+
+		if (strcmp(cell->s->variant[cell->variant].name, c->variant) == 0 &&
+		    strcmp(cell->point, c->point) == 0 && strcmp(cell->ops->name, c->target) == 0)
+			return cell;
+	}
+	return NULL;
+}
+
+void rerun_free(struct rerun *r)
+{
+	free_plan(&r->p);
+	vary_free(&r->a.vary);
+	results_free(&r->a.made);
+	free(r);
 }
 
 int verb_run(int argc, char **argv)

@@ -293,6 +293,12 @@ expect 0 "madvise_choice lazy 1" run "$dir/part.lua" --repeat 1
 expect 0 "where give and give2 part, seed 1: nowhere; all" run "$dir/part.lua" --repeat 1
 "$quire" run "$dir/part.lua" --repeat 1 --no-divergence | grep -q "part, seed" && fail "--no-divergence"
 
+"$quire" run "$dir/part.lua" --repeat 1 --json "$dir/part.json" >/dev/null 2>&1
+expect 0 "where give and keep part, seed 1: event #" compare "$dir/part.json"
+"$quire" run "$dir/part.lua" --repeat 1 --set madvise.free=lazy --json "$dir/part2.json" >/dev/null 2>&1
+expect 0 "where A and B part, seed 1: event #" compare "$dir/part.json" "$dir/part2.json"
+"$quire" compare "$dir/part.json" --no-divergence | grep -q "part, seed" && fail "compare --no-divergence"
+
 # A result runs again to the same bytes, is compared, and is believed only if it is whole.
 "$quire" run --from "$dir/1.json" --json "$dir/again.json" >/dev/null 2>&1 || fail "--from"
 cmp -s "$dir/1.json" "$dir/again.json" || fail "--from gives other bytes"
