@@ -96,7 +96,8 @@ static void divergences_within(const char *path, const struct results *r)
 	if (r->nr_columns < 2)
 		return;
 	if (!made_by_this(r)) {
-		printf("\n  where the runs part can be told by the build that made them (sources %s)\n",
+		printf("\n  where the runs part can be told by the build that made them (sources "
+		       "%s)\n",
 		       r->sources);
 		return;
 	}
@@ -111,8 +112,8 @@ static void divergences_within(const char *path, const struct results *r)
 		nr++;
 		column_label(r, &r->column[0], base, sizeof(base));
 		column_label(r, c, label, sizeof(label));
-		print_divergence(again, &r->column[0], again, c,
-		                 (const char *const[]){base, label}, r->seed[0]);
+		print_divergence(again, &r->column[0], again, c, (const char *const[]){base, label},
+		                 r->seed[0]);
 	}
 	if (again)
 		rerun_free(again);

@@ -15,6 +15,7 @@
 #include "cli/sensitivity.h"
 #include "report/html.h"
 #include "report/json.h"
+#include "report/metric.h"
 #include "report/save.h"
 
 #define SEEDS 8 /* DESIGN's default number of pairs */
@@ -251,13 +252,10 @@ static void fill_experiment(struct work *w)
 	e->result = report_alloc(e->nr_claims, sizeof(*e->result));
 	for (u32 i = 0; i < p->nr_figures; i++) {
 		const char *metric = p->figure[i].metric;
-		bool time = strcmp(metric, "user") == 0 || strcmp(metric, "sys") == 0 ||
-		            strcmp(metric, "elapsed") == 0;
-
 		e->figure[i] = (struct figure){
 			.variant = s->variant[p->figure[i].variant].name,
 			.metric = metric,
-			.unit = time ? "s" : "events",
+			.unit = metric_unit(metric),
 			.published = p->figure[i].value,
 			.fitted = p->figure[i].fitted,
 		};

@@ -172,6 +172,23 @@ enum metric_good metric_good(const char *metric)
 	return d ? d->info.good : METRIC_NEUTRAL;
 }
 
+const char *metric_unit(const char *metric)
+{
+	static const char *const time[] = {"elapsed", "real", "user", "sys"};
+	const struct derived *d = find(metric);
+
+	for (size_t i = 0; i < ARRAY_SIZE(time); i++)
+		if (strcmp(time[i], metric) == 0)
+			return "s";
+	if (strcmp(metric, "throughput") == 0)
+		return "faults/s";
+	if (strcmp(metric, "estimate_cpu_share") == 0)
+		return "";
+	if (d && d->info.unit[0])
+		return d->info.unit;
+	return counter_is_amount(metric) || strstr(metric, "_pages") ? "pages" : "events";
+}
+
 const char *metric_judgement(const char *metric, double base, double value)
 {
 	enum metric_good good = metric_good(metric);

@@ -18,6 +18,9 @@ enum metric_good {
 /* Which way @metric, by any of the names of record_metric(), is good. */
 enum metric_good metric_good(const char *metric);
 
+/* What @metric is counted in: "s", "%", "pages/s", "pages", "" (a share) or "events". */
+const char *metric_unit(const char *metric);
+
 /* "better", "worse", or "" if the change from @base to @value is neither. */
 const char *metric_judgement(const char *metric, double base, double value);
 

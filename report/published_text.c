@@ -139,12 +139,37 @@ static void print_lines(FILE *f, const struct experiment *e)
 	grid_free(&grid);
 }
 
+/* Times as the mails print them; shares with enough digits; counts whole. */
+static const char *figure_value(char *buf, const struct figure *f, double v)
+{
+	double size = fabs(v);
+
+	if (strcmp(f->unit, "s") == 0)
+		snprintf(buf, FORMAT_MAX, "%.*f", size && size < 0.1 ? 4 : 2, v);
+	else if (size >= 100 || v == floor(v))
+		snprintf(buf, FORMAT_MAX, "%.0f", v);
+	else
+		snprintf(buf, FORMAT_MAX, "%.*f", size >= 1 ? 2 : 4, v);
+	return buf;
+}
+
+/* Against nothing there is no percentage. */
+static const char *figure_error(char *buf, const struct figure *f)
+{
+	if (f->published != 0)
+		snprintf(buf, FORMAT_MAX, "%+.1f%%", 100 * f->error);
+	else
+		snprintf(buf, FORMAT_MAX, "%s", f->simulated.mean == 0 ? "=" : "new");
+	return buf;
+}
+
 static void figure_cells(struct grid *grid, const struct experiment *e, const struct figure *f)
 {
 	bool base = strcmp(f->variant, e->baseline) == 0;
+	char text[FORMAT_MAX];
 
 	grid_cell(grid, "  %s", f->variant);
-	grid_cell(grid, "%.2f", f->published);
+	grid_cell(grid, "%s", figure_value(text, f, f->published));
 	grid_cell(grid, f->published_ratio ? "%.2f" : "-", f->published_ratio);
 	if (!f->simulated.n) {
 		for (int i = 0; i < 6; i++)
@@ -152,12 +177,12 @@ static void figure_cells(struct grid *grid, const struct experiment *e, const st
 		grid_cell(grid, "not run");
 		return;
 	}
-	grid_cell(grid, "%.2f", f->simulated.mean);
+	grid_cell(grid, "%s", figure_value(text, f, f->simulated.mean));
 	grid_cell(grid, f->simulated.n > 1 ? "%.1f%%" : "-", summary_std_percent(&f->simulated));
 	grid_cell(grid, f->ratio ? "%.2f" : "-", f->ratio);
 	grid_cell(grid, !base && f->simulated.n > 1 ? "[%.2f, %.2f]" : "-", f->ratio_lo,
 	          f->ratio_hi);
-	grid_cell(grid, "%+.1f%%", 100 * f->error);
+	grid_cell(grid, "%s", figure_error(text, f));
 	grid_cell(grid, base || !f->published_ratio ? "-" : "%+.1f%%", 100 * f->ratio_error);
 	grid_cell(grid, "%s", f->fitted ? "fitted" : "");
 }
@@ -182,7 +207,10 @@ static void print_figures(FILE *f, const struct experiment *e)
 
 		if (!first_of_metric(e, i))
 			continue;
-		grid_cell(&grid, "%s (%s)", metric, e->figure[i].unit);
+		if (e->figure[i].unit[0])
+			grid_cell(&grid, "%s (%s)", metric, e->figure[i].unit);
+		else
+			grid_cell(&grid, "%s", metric);
 		for (int blank = 0; blank < 9; blank++)
 			grid_cell(&grid, "%s", "");
 		for (u32 k = i; k < e->nr_figures; k++)
