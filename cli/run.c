@@ -610,12 +610,8 @@ static int save_all(const struct run_args *a, const struct results *r)
 	const struct {
 		const char *path;
 		void (*fn)(FILE *f, const void *results);
-	} file[] = {{a->json, save_json},
-	            {a->csv, save_csv},
-	            {a->html, save_html},
-	            {a->md, save_md},
-	            {a->folded, save_folded},
-	            {a->trace, save_trace}};
+	} file[] = {{a->json, save_json}, {a->csv, save_csv},       {a->html, save_html},
+	            {a->md, save_md},     {a->folded, save_folded}, {a->trace, save_trace}};
 	int status = CLI_OK;
 
 	for (size_t i = 0; i < ARRAY_SIZE(file); i++) {
