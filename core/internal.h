@@ -850,6 +850,7 @@ static inline bool __page_remove_rmap(struct page *page)
  * @is_locked: the caller has the page lock. -1: the rmap lock is contended (6.18). */
 int page_referenced(struct machine *m, struct page *page, bool is_locked, u32 *vm_flags,
                     bool *dirty);
+void rmap_fetch_ahead(struct machine *m, const struct page *page);
 
 enum ttu_flags {
 	TTU_BATCH_FLUSH = 1 << 0, /* leave the TLB flush to try_to_unmap_flush() */

@@ -115,7 +115,10 @@ static struct anon_vma *page_lock_anon_vma(struct machine *m, struct page *page,
 
 	*busy = false;
 	charge(COST_RMAP_LOOKUP);
-	if (page_mapped(page) && likely(!page_is_compound(page)))
+	/* As it was at the last order point: in reclaim that is the page lock's, without which nobody maps. */
+	if (!page_mapped(page))
+		return NULL;
+	if (likely(!page_is_compound(page)))
 		charge_rmap_step();
 	world_order();
 	if (!page_is_anon(page) || !page_mapped(page))
@@ -280,6 +283,32 @@ static struct vm_area_struct *rmap_walk_next(struct rmap_walk *w)
 	if (w->node)
 		charge_rmap_step();
 	return rmap_walk_vma(w);
+}
+
+/*
+ * Host time only: reclaim will soon look for the entry of @page, which lies in a part of the page tables
+ * that nobody has used for long. What is mapped once, in the table looked at last, is worth fetching.
+ */
+void rmap_fetch_ahead(struct machine *m, const struct page *page)
+{
+	const struct anon_vma *anon_vma;
+	const struct vm_area_struct *vma;
+	struct rmap_walk w;
+	u64 cache;
+	u64 va;
+
+	if (!page_is_anon(page) || !page_mapped(page))
+		return;
+	anon_vma = page_anon_vma(m, page);
+	if (anon_vma->nr_chains != 1)
+		return;
+	vma = rmap_walk_first(&w, anon_vma, page);
+	if (!vma)
+		return;
+	va = vma_address(page, vma);
+	cache = vma->vm_mm->rmap_leaf_cache;
+	if (cache >> 32 == leaf_cache_key(va))
+		__builtin_prefetch(pt_entry(m, (u32)cache, va), 1);
 }
 
 /*

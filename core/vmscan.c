@@ -74,8 +74,7 @@ static bool skip_page(const struct page *page, const struct lruvec *lruvec,
  * enough or a page comes that is not taken.
  */
 static void isolate_lru_pages(struct machine *m, unsigned long nr_to_scan, struct lruvec *lruvec,
-                              enum lru_list lru, const struct scan_control *sc,
-                              struct isolated *iso)
+                              enum lru_list lru, struct scan_control *sc, struct isolated *iso)
 {
 	struct page_list *src = &lruvec->list[lru];
 	struct page *page = page_list_last(src);
@@ -115,6 +114,7 @@ static void isolate_lru_pages(struct machine *m, unsigned long nr_to_scan, struc
 	}
 	if (nr_run)
 		page_list_move_tail(src, run, nr_run, &iso->pages);
+	sc->ahead = page_list_last(src);
 	return_skipped(m, src, &skipped);
 	zone_count_book(m, lruvec, lru, &taken, -1);
 	mod_isolated(lruvec, lru, (long)iso->nr_taken);
@@ -219,6 +219,7 @@ void shrink_active_list(struct machine *m, unsigned long nr_to_scan, struct lruv
 
 		world_cond_resched();
 		charge(COST_SCAN_PAGE);
+		reclaim_fetch_ahead(m, page_list_prev(&iso.pages, page), sc, lruvec);
 		span_enter(SPAN_PAGE_REFERENCED);
 		referenced = page_referenced(m, page, false, &vm_flags, &dirty) > 0;
 		span_exit();

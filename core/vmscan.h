@@ -55,6 +55,9 @@ struct scan_control {
 	unsigned long anon_cost;
 	unsigned long file_cost;
 	struct reclaim_stat nr; /* of the node, for throttling */
+
+	/* Host time only: the page that the next batch probably reaches; see reclaim_fetch_ahead(). */
+	const struct page *ahead;
 };
 
 /* The zone_flags of a lruvec: its zone's, or its node's (4.8). */
@@ -81,6 +84,24 @@ bool shrink_zone(struct machine *m, struct zone *zone, struct scan_control *sc);
 bool shrink_node(struct machine *m, struct pglist_data *pgdat, struct scan_control *sc);
 /* Some active anonymous pages are deactivated, whether reclaim needs them or not. */
 void age_active_anon(struct machine *m, struct lruvec *lruvec, struct scan_control *sc);
+
+/*
+ * Called before each page in hand is looked at. Fetches into the host's cache the entry of @next, the page
+ * after it, and one more of the pages behind the batch, where the next batch finds them. By then
+ * @sc->ahead may be anywhere, and its link may be something else; nothing is done with it but that.
+ */
+static inline void reclaim_fetch_ahead(struct machine *m, const struct page *next,
+                                       struct scan_control *sc, const struct lruvec *lruvec)
+{
+	u32 link = sc->ahead ? sc->ahead->lru_prev : 0;
+
+	if (next)
+		rmap_fetch_ahead(m, next);
+	if (!link || link > lruvec->pgdat->node_spanned_pages)
+		return;
+	sc->ahead = &lruvec->pgdat->mem_map[link - 1];
+	__builtin_prefetch(sc->ahead, 1);
+}
 
 /* ---- vmscan_pagelist.c ----------------------------------------------------------------------- */
 

@@ -197,10 +197,10 @@ static enum page_fate pageout(struct shrink *s, struct page *page)
 {
 	struct machine *m = s->m;
 
+	charge_n(COST_PAGE_FLAG, 2);
 	/* The cache's reference and the isolation's: somebody else may be changing it. */
 	if (!page_test(page, PG_swapcache) || READ_ONCE(page->refcount) != 2)
 		return PAGE_KEEP;
-	charge_n(COST_PAGE_FLAG, 2);
 	page_clear(page, PG_dirty);
 	page_set(page, PG_reclaim);
 	span_enter(SPAN_PAGEOUT);
@@ -418,6 +418,7 @@ unsigned long shrink_page_list(struct machine *m, struct page_list *pages, struc
 		enum page_fate fate;
 
 		world_cond_resched();
+		reclaim_fetch_ahead(m, page_list_prev(pages, page), sc, lruvec);
 		fate = shrink_page(&s, page);
 		next = page_list_prev(pages, page); /* its first tail, if it was split */
 		/* Paid for at the end: unlocking and the next page's lock need one order point. */
