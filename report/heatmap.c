@@ -14,10 +14,11 @@
 
 #define TEXT_ROWS 40
 #define TEXT_COLUMNS 64
-#define LEVELS 8     /* on the page: --h0 ... --h7 */
-#define CELL_WIDTH 6 /* of the picture, in its own units */
-#define CELL_HEIGHT 3
-#define LABEL_WIDTH 96
+#define LEVELS 8 /* on the page: --h0 ... --h7 */
+/* The picture, in its own units: the same for all, and small enough for its text to be read on a phone. */
+#define PLOT_WIDTH 340
+#define PLOT_HEIGHT 300
+#define LABEL_WIDTH 72
 
 /* ---- making it ---------------------------------------------------------------------------------- */
 
@@ -239,25 +240,40 @@ void text_heatmap(FILE *f, const struct results *r)
 
 /* ---- on the page -------------------------------------------------------------------------------- */
 
+static u32 x_of(const struct record_heat *h, u32 column)
+{
+	return LABEL_WIDTH + column * PLOT_WIDTH / h->nr_columns;
+}
+
+/* In tenths: rows may be thin. */
+static u32 y_of(const struct record_heat *h, u32 row)
+{
+	return row * PLOT_HEIGHT * 10 / h->nr_rows;
+}
+
 /* All cells of one level in one path: runs of a row as rectangles. */
 static void put_level(struct html *p, const struct record_heat *h, double most, u32 level)
 {
 	bool any = false;
 
 	for (u32 i = 0; i < h->nr_rows; i++) {
+		u32 y = y_of(h, i);
+		u32 height = y_of(h, i + 1) - y;
+
 		for (u32 c = 0; c < h->nr_columns; c++) {
 			u32 from = c;
+			u32 width;
 
 			while (c < h->nr_columns &&
 			       level_of(heat_at(h, i, c), most, LEVELS) == level)
 				c++;
 			if (c == from)
 				continue;
+			width = x_of(h, c) - x_of(h, from);
 			html_print(p, any ? "" : "<path fill='var(--h%u)' d='", level);
 			any = true;
-			html_print(p, "M%u %uh%uv%uh-%uz", LABEL_WIDTH + from * CELL_WIDTH,
-			           i * CELL_HEIGHT, (c - from) * CELL_WIDTH, CELL_HEIGHT,
-			           (c - from) * CELL_WIDTH);
+			html_print(p, "M%u %u.%uh%uv%u.%uh-%uz", x_of(h, from), y / 10, y % 10,
+			           width, height / 10, height % 10, width);
 		}
 	}
 	if (any)
@@ -265,18 +281,18 @@ static void put_level(struct html *p, const struct record_heat *h, double most, 
 }
 
 /* The name of each address space, where there is room for it, and a line where it begins. */
-static void put_names(struct html *p, const struct record_heat *h, u32 width)
+static void put_names(struct html *p, const struct record_heat *h)
 {
 	u32 last = 0;
 
 	for (u32 i = 0; i < h->nr_rows; i++) {
-		u32 y = i * CELL_HEIGHT;
+		u32 y = y_of(h, i) / 10;
 
 		if (i && strcmp(h->row[i].name, h->row[i - 1].name) == 0)
 			continue;
 		if (i)
 			html_print(p, "<path stroke='var(--bg)' d='M%u %uh%u'/>", LABEL_WIDTH, y,
-			           width - LABEL_WIDTH);
+			           PLOT_WIDTH);
 		if (i && y < last + 13)
 			continue;
 		html_print(
@@ -289,28 +305,25 @@ static void put_names(struct html *p, const struct record_heat *h, u32 width)
 	}
 }
 
-static void put_time_axis(struct html *p, const struct record_heat *h, u32 height)
+static void put_time_axis(struct html *p, const struct record_heat *h)
 {
 	for (u32 k = 0; k <= 4; k++) {
-		u32 c = h->nr_columns * k / 4;
 		char text[FORMAT_MAX];
 
 		html_print(
 			p,
 			"<text x='%u' y='%u' text-anchor='%s' font-size='12' fill='currentColor'>%s"
 			"</text>",
-			LABEL_WIDTH + c * CELL_WIDTH, height + 16,
+			LABEL_WIDTH + k * PLOT_WIDTH / 4, PLOT_HEIGHT + 16,
 			k == 0   ? "start"
 			: k == 4 ? "end"
 				 : "middle",
-			format_ns(text, (double)c * (double)h->column_ns));
+			format_ns(text, (double)k / 4 * h->nr_columns * (double)h->column_ns));
 	}
 }
 
 static void put_map(struct html *p, const char *label, const struct record_heat *h)
 {
-	u32 width = LABEL_WIDTH + h->nr_columns * CELL_WIDTH;
-	u32 height = max(h->nr_rows * CELL_HEIGHT, 40u);
 	double most = heat_most(h);
 
 	html_print(p, "<figure><figcaption>");
@@ -318,11 +331,11 @@ static void put_map(struct html *p, const char *label, const struct record_heat 
 	html_print(p,
 	           "</figcaption><svg role='img' aria-label='memory touched, address by time' "
 	           "viewBox='0 0 %u %u'>",
-	           width, height + 22);
+	           LABEL_WIDTH + PLOT_WIDTH, PLOT_HEIGHT + 22);
 	for (u32 level = 0; level < LEVELS; level++)
 		put_level(p, h, most, level);
-	put_names(p, h, width);
-	put_time_axis(p, h, height);
+	put_names(p, h);
+	put_time_axis(p, h);
 	html_print(p, "</svg><div class=\"key\">touches per page and second: ");
 	for (u32 level = LEVELS - 1; level; level--) {
 		double from = most / (1u << (level == 1 ? LEVELS - 2 : LEVELS - level));

@@ -14,8 +14,12 @@
 #define STEPS_PER_OCTAVE 4
 #define STEPS (64 * STEPS_PER_OCTAVE)
 
-static const char tics[] = "'1ns' 1, '10ns' 1e1, '100ns' 1e2, '1us' 1e3, '10us' 1e4, '100us' 1e5, "
-			   "'1ms' 1e6, '10ms' 1e7, '100ms' 1e8, '1s' 1e9, '10s' 1e10, '100s' 1e11";
+/* By how many decades there are: labels must not run into each other. */
+static const char every_decade[] = "'1ns' 1, '10ns' 1e1, '100ns' 1e2, '1us' 1e3, '10us' 1e4, "
+				   "'100us' 1e5, '1ms' 1e6, '10ms' 1e7, '100ms' 1e8, '1s' 1e9, "
+				   "'10s' 1e10, '100s' 1e11";
+static const char few_decades[] = "'1ns' 1, '100ns' 1e2, '10us' 1e4, '1ms' 1e6, '100ms' 1e8, "
+				  "'10s' 1e10";
 
 static const struct record_latency *find(const struct run_record *m, const char *name)
 {
@@ -111,6 +115,18 @@ static void percentile_table(struct html *h, const struct html_group *g,
 	html_print(h, "</table></div>\n");
 }
 
+static double decades_of(const struct chart *c)
+{
+	double lo = INFINITY;
+	double hi = 1;
+
+	for (u32 i = 0; i < c->nr_lines; i++) {
+		lo = fmin(lo, c->line[i].x[0]);
+		hi = fmax(hi, c->line[i].x[c->line[i].n - 1]);
+	}
+	return log10(hi / lo);
+}
+
 static void one_operation(struct html *h, const struct html_group *g, const struct run_record *mean,
                           const char *name)
 {
@@ -120,13 +136,13 @@ static void one_operation(struct html *h, const struct html_group *g, const stru
 	snprintf(title, sizeof(title), "latency of %s", name);
 	c = chart_new(&h->charts, title, "latency (log)", "% of operations (log)");
 	c->log_x = c->log_y = true;
-	c->x_tics = report_strdup(tics);
 	for (u32 i = 0; i < g->nr; i++) {
 		const struct record_latency *l = find(&mean[i], name);
 
 		if (l)
 			add_histogram(c, l, g->label[i], 1 + i % CHART_COLOURS);
 	}
+	c->x_tics = report_strdup(decades_of(c) > 6 ? few_decades : every_decade);
 	html_chart(h, c);
 }
 

@@ -11,7 +11,7 @@
 #include "report/html.h"
 
 #define MB_PER_PAGE (4096.0 / (1 << 20))
-#define POINTS_MAX 200 /* of a line; more is not seen and costs room */
+#define POINTS_MAX 150 /* of a line; more is not seen and costs room */
 
 static const struct run_record *run_of(const struct html_group *g, u32 i)
 {

@@ -72,6 +72,14 @@ expect 2 "does not know what to do" list machines small extra
 expect 1 "cannot write /nonexistent/x" run smoke --json /nonexistent/x
 expect 1 "cannot write $dir" run smoke --csv "$dir"
 expect 1 "cannot write /nonexistent/x" reproduce madv-free --json /nonexistent/x
+expect 1 "cannot write /nonexistent/x" run smoke --html /nonexistent/x
+expect 1 "cannot write /nonexistent/x" run smoke --trace /nonexistent/x
+expect 1 "cannot write /nonexistent/x" reproduce madv-free --html /nonexistent/x
+expect 1 "cannot write /nonexistent/x" compare nothing.json --html /nonexistent/x
+expect 2 "--across has no page" compare --across a.json b.json --html "$dir/x.html"
+expect 2 "--trace-window expects two times" run smoke --trace "$dir/t" --trace-window 1s
+expect 2 "--trace-window expects two times" run smoke --trace "$dir/t" --trace-window 2s,1s
+expect 2 "--trace-window expects two times" run smoke --trace "$dir/t" --trace-window 1,2
 
 # ---- lists ----
 
@@ -195,15 +203,51 @@ expect 2 "no end after 1 s of CPU time" run "$dir/long.lua" --cpu-limit 1
 # Files: the same bytes twice, and however many run at once.
 for i in 1 2; do
 	"$quire" run smoke --repeat 3 -j $i --json "$dir/$i.json" --csv "$dir/$i.csv" \
-		--folded "$dir/$i.folded" >"$dir/$i.txt" 2>&1 || fail "run smoke, -j $i"
+		--folded "$dir/$i.folded" --html "$dir/$i.html" --trace "$dir/$i.trace" >"$dir/$i.txt" 2>&1 || fail "run smoke, -j $i"
 done
-for kind in json csv folded txt; do
+for kind in json csv folded html trace txt; do
 	cmp -s "$dir/1.$kind" "$dir/2.$kind" || fail "-j changes the $kind output"
 	[ -s "$dir/1.$kind" ] || fail "no $kind output"
 done
 "$quire" run smoke --json - 2>/dev/null | grep -q '"schema": 2' || fail "--json -"
 "$quire" run smoke --csv - 2>/dev/null | head -1 | grep -q '^scenario,target' || fail "--csv -"
 expect 1 "No space left" run smoke --json /dev/full
+expect 1 "No space left" run smoke --html /dev/full
+expect 1 "No space left" run smoke --trace /dev/full
+
+# ---- pages and traces ----
+
+# A result that cannot be written leaves what was there, and nothing beside it.
+mkdir "$dir/pages"
+echo old >"$dir/pages/p.html"
+if [ "$(id -u)" != 0 ]; then
+	chmod a-w "$dir/pages"
+	expect 1 "cannot write" run smoke -q --html "$dir/pages/p.html"
+	chmod u+w "$dir/pages"
+fi
+# 8 KB are less than a page has: as on a full disk, the write fails in the middle.
+if (
+	ulimit -f 8
+	trap '' XFSZ
+	"$quire" run smoke -q --html "$dir/pages/p.html" >"$dir/out" 2>&1
+); then
+	fail "a page that does not fit is written"
+fi
+[ "$(ls -A "$dir/pages")" = p.html ] && [ "$(cat "$dir/pages/p.html")" = old ] ||
+	fail "half a page is left behind: $(ls -A "$dir/pages")"
+grep -q "cannot write $dir/pages/p.html: File too large" "$dir/out" || fail "what cannot be written?"
+
+# Without gnuplot the page has its tables and says what is missing.
+mkdir "$dir/bin"
+PATH="$dir/bin" "$quire" run smoke -q --html "$dir/plain.html" >/dev/null || fail "run without gnuplot"
+grep -q "The pictures are missing: gnuplot" "$dir/plain.html" || fail "a page without pictures is silent"
+grep -q 49152 "$dir/plain.html" || fail "a page without pictures has no tables"
+
+expect 0 "memory touched, address by time" run smoke -q --heatmap --trace "$dir/t.trace" --html "$dir/h.html"
+grep -q '"nothing left out"\|slices, nothing left out' "$dir/t.trace" || fail "the trace does not say what was left out"
+grep -q '"name":"CPU 3"' "$dir/t.trace" || fail "the trace has no CPUs"
+grep -q '"ph":"C"' "$dir/t.trace" || fail "the trace has no counters"
+grep -q "Memory touched" "$dir/h.html" || fail "the page has no heat map"
 
 # Expectations as a test. Under other conditions than the scenario's they are told, and no failure.
 expect 0 "NOT MET with these settings" run "$dir/wrong.lua" --set vm.swappiness=10
