@@ -47,7 +47,8 @@ struct world_io;
 /*
  * A cache line that several CPUs use: who wrote it last, and whether others have read it since.
  * Reading or writing one charges LINE_OWN, _CORE, _SOCKET or _REMOTE by the distance to the last
- * writer. A CPU remembers the versions of the last WORLD_LINES_SEEN lines it read (direct-mapped by
+ * writer; reading one that another CPU of the socket has fetched since, _SOCKET: it is in the cache that
+ * they share. A CPU remembers the versions of the last WORLD_LINES_SEEN lines it read (direct-mapped by
  * the line's number), so that re-reading an unchanged line is cheap.
  * A zeroed line works (it is nobody's); world_line_init() gives it a number of its own.
  */
@@ -55,7 +56,7 @@ struct world_line {
 	u32 id;
 	u32 version;
 	u16 writer; /* CPU + 1; 0: nobody */
-	u16 shared; /* read by another CPU since it was written */
+	u16 shared; /* read by other CPUs since it was written: the bits of their sockets */
 };
 
 #define WORLD_LINES_SEEN 64
@@ -452,20 +453,34 @@ static inline enum world_cost world_distance(const struct world_cpu *c, unsigned
 	return w->core_of[other] == w->core_of[c->id] ? COST_LINE_CORE : COST_LINE_SOCKET;
 }
 
+/* Sockets from WORLD_LINE_SOCKETS - 1 on have one bit together, which says nothing about any of them. */
+#define WORLD_LINE_SOCKETS 16
+
+static inline u32 world_line_socket(const struct world_cpu *c)
+{
+	return min_t(u32, c->w->socket_of[c->id], WORLD_LINE_SOCKETS - 1);
+}
+
 static inline void world_line_read(struct world_line *l)
 {
 	struct world_cpu *c = world_self;
 	struct world_line_seen *seen = &c->seen[l->id % WORLD_LINES_SEEN];
+	enum world_cost cost;
+	u32 socket;
 
 	if (l->writer == c->id + 1 || !l->writer ||
 	    (seen->id == l->id && seen->version == l->version)) {
 		charge(COST_LINE_OWN);
 		return;
 	}
-	charge(world_distance(c, l->writer - 1u));
+	socket = world_line_socket(c);
+	cost = world_distance(c, l->writer - 1u);
+	if (cost == COST_LINE_REMOTE && l->shared >> socket & 1 && socket < WORLD_LINE_SOCKETS - 1)
+		cost = COST_LINE_SOCKET;
+	charge(cost);
 	seen->id = l->id;
 	seen->version = l->version;
-	l->shared = 1;
+	l->shared |= (u16)(1u << socket);
 }
 
 /* Writes @l; what that costs is returned, and for the caller to charge. */
