@@ -198,7 +198,7 @@ unsigned long zone_page_state_snapshot(struct zone *z, enum vm_item item)
 			nr_unused += 1;
 			continue;
 		}
-		world_line_read(&s->line);
+		world_line_read_next(&s->line);
 		v += s->diff[item];
 	}
 	charge_n(COST_LINE_OWN, nr_unused);

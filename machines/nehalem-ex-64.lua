@@ -35,6 +35,9 @@ machine "nehalem-ex-64" {
 		line_core    = { 5, "assumed: the threads of a core share L1 and L2" },
 		line_socket  = { 60, "assumed: 20 to 80 ns; a core of the same socket, over the ring to L3" },
 		line_remote  = { 200, "assumed: 100 to 300 ns a line on this machine (linux-mm.md 18.1)" },
+		-- A reorder buffer of 128 entries, 40 instructions from one CPU's counter to the next.
+		line_socket_more = { 20, "assumed: three of line_socket in flight" },
+		line_remote_more = { 67, "assumed: three of line_remote in flight" },
 		spin_handoff = { 120, "assumed: 1 to 2 transfers, mostly across sockets" },
 		ctx_switch   = { 2000, "assumed: 1.07 us published for a core of 2021, slower here" },
 		fault_trap   = { 500, "assumed: 200 to 500 ns, an old core" },

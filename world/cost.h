@@ -22,6 +22,8 @@
 	X(LINE_CORE, 10, "assumed: L2 of the same core", "fetch a line last written by the other thread of this core") \
 	X(LINE_SOCKET, 50, "assumed: 20-80 ns, same socket", "fetch a line last written elsewhere on this socket") \
 	X(LINE_REMOTE, 200, "assumed: 100-300 ns, other socket", "fetch a line last written on another socket") \
+	X(LINE_SOCKET_MORE, 17, "assumed: LINE_SOCKET, three in flight", "a further one of several lines fetched from this socket, none waiting for another") \
+	X(LINE_REMOTE_MORE, 67, "assumed: LINE_REMOTE, three in flight", "a further one of several lines fetched from other sockets, none waiting for another") \
 	X(ATOMIC, 6, "assumed: 5-8 ns, line owned", "one atomic read-modify-write, the line's transfer apart") \
 	/* kernel data, by how much else the CPU has touched since it last touched this */ \
 	X(TOUCH_L1, 1, "published: L1 hit, EPYC Rome article", "touch a line of kernel data that is in the first-level cache") \

@@ -461,26 +461,47 @@ static inline u32 world_line_socket(const struct world_cpu *c)
 	return min_t(u32, c->w->socket_of[c->id], WORLD_LINE_SOCKETS - 1);
 }
 
-static inline void world_line_read(struct world_line *l)
+/* Reads @l; what that costs is returned, and for the caller to charge. */
+static inline enum world_cost __world_line_read(struct world_cpu *c, struct world_line *l)
 {
-	struct world_cpu *c = world_self;
 	struct world_line_seen *seen = &c->seen[l->id % WORLD_LINES_SEEN];
 	enum world_cost cost;
 	u32 socket;
 
 	if (l->writer == c->id + 1 || !l->writer ||
-	    (seen->id == l->id && seen->version == l->version)) {
-		charge(COST_LINE_OWN);
-		return;
-	}
+	    (seen->id == l->id && seen->version == l->version))
+		return COST_LINE_OWN;
 	socket = world_line_socket(c);
 	cost = world_distance(c, l->writer - 1u);
 	if (cost == COST_LINE_REMOTE && l->shared >> socket & 1 && socket < WORLD_LINE_SOCKETS - 1)
 		cost = COST_LINE_SOCKET;
-	charge(cost);
 	seen->id = l->id;
 	seen->version = l->version;
 	l->shared |= (u16)(1u << socket);
+	return cost;
+}
+
+static inline void world_line_read(struct world_line *l)
+{
+	struct world_cpu *c = world_self;
+
+	__charge(c, __world_line_read(c, l));
+}
+
+/*
+ * The same for one of many lines that are read in a loop whose addresses do not depend on what is read:
+ * an out-of-order CPU has the next ones on their way before this one has come.
+ */
+static inline void world_line_read_next(struct world_line *l)
+{
+	struct world_cpu *c = world_self;
+	enum world_cost cost = __world_line_read(c, l);
+
+	if (cost == COST_LINE_REMOTE)
+		cost = COST_LINE_REMOTE_MORE;
+	else if (cost == COST_LINE_SOCKET)
+		cost = COST_LINE_SOCKET_MORE;
+	__charge(c, cost);
 }
 
 /* Writes @l; what that costs is returned, and for the caller to charge. */
