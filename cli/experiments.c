@@ -96,6 +96,49 @@ static const struct claim madv_free_claims[] = {
          .hi = 1},
 };
 
+/* ---- drift: reserve max drift in the watermarks (KOSAKI Motohiro, 13 October 2010) --------------- */
+
+static const struct claim drift_claims[] = {
+	{.text = "snapshot's share of CPU time: published 5 to 10 %",
+         .kind = CLAIM_VALUE,
+         .metric = "estimate_cpu_share",
+         .of = {"snapshot", ""},
+         .lo = 0.05,
+         .hi = 0.10},
+	{.text = "the reserve costs no estimate",
+         .kind = CLAIM_VALUE,
+         .metric = "estimate_cpu_share",
+         .of = {"reserve", ""},
+         .lo = 0,
+         .hi = 0.001},
+	{.text = "throughput: reserve above snapshot",
+         .kind = CLAIM_RATIO,
+         .metric = "throughput",
+         .of = {"reserve", ""},
+         .to = {"snapshot", ""},
+         .lo = 1,
+         .hi = INFINITY},
+	{.text = "min is breached unseen if the counter is believed",
+         .kind = CLAIM_VALUE,
+         .metric = "min_breach_pages",
+         .of = {"cheap", ""},
+         .lo = 1,
+         .hi = INFINITY},
+	{.text = "and is not with the reserve",
+         .kind = CLAIM_VALUE,
+         .metric = "min_breach_pages",
+         .of = {"reserve", ""},
+         .lo = 0,
+         .hi = 0},
+	{.text = "what became of it: pressure costs next to nothing",
+         .kind = CLAIM_RATIO,
+         .metric = "estimate_cpu_share",
+         .of = {"pressure", ""},
+         .to = {"snapshot", ""},
+         .lo = 0,
+         .hi = 0.1},
+};
+
 /* ---- the table ---------------------------------------------------------------------------------- */
 
 const struct experiment_spec experiments[] = {
@@ -106,6 +149,12 @@ const struct experiment_spec experiments[] = {
 		.probe = madv_free_probes,
 		.nr_claims = ARRAY_SIZE(madv_free_claims),
 		.claim = madv_free_claims,
+	},
+	{
+		.name = "drift",
+		.title = "reserve max drift in the watermarks (RFC 3/3, KOSAKI Motohiro, 13 October 2010)",
+		.nr_claims = ARRAY_SIZE(drift_claims),
+		.claim = drift_claims,
 	},
 };
 
