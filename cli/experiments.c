@@ -124,7 +124,7 @@ static const struct claim drift_claims[] = {
          .of = {"cheap", ""},
          .lo = 1,
          .hi = INFINITY},
-	{.text = "and is not with the reserve",
+	{.text = "and is not with the reserve, DMA's small zone apart",
          .kind = CLAIM_VALUE,
          .metric = "min_breach_pages",
          .of = {"reserve", ""},
@@ -152,7 +152,8 @@ const struct experiment_spec experiments[] = {
 	},
 	{
 		.name = "drift",
-		.title = "reserve max drift in the watermarks (RFC 3/3, KOSAKI Motohiro, 13 October 2010)",
+		.title = "reserve max drift in the watermarks (RFC 3/3, KOSAKI Motohiro, 13 "
+			 "October 2010)",
 		.nr_claims = ARRAY_SIZE(drift_claims),
 		.claim = drift_claims,
 	},

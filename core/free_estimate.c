@@ -105,12 +105,12 @@ static long peek_estimate(const struct zone *z)
 }
 
 /*
- * There are less pages free than min. If the estimate says so too, somebody has been allowed to use
+ * There are less pages free than min without the mail's reserve. If the estimate says so too, somebody has been allowed to use
  * the reserves. If it does not, nobody knows: keep how bad that gets. zone->lock held.
  */
 void note_min_breach(struct zone *z)
 {
-	if (peek_estimate(z) > z->min_unreserved)
+	if (peek_estimate(z) > (long)z->_watermark[WMARK_MIN])
 		z->min_breach_pages = max(z->min_breach_pages, z->min_unreserved - z->nr_free);
 }
 

@@ -95,6 +95,29 @@ static void line_costs_grow_with_distance(struct world *w)
 	assert_int_equal(world_now() - before, w->hw->cost_ns[COST_LINE_REMOTE]);
 }
 
+static void a_line_that_a_neighbour_has_fetched_is_in_the_socket(struct world *w)
+{
+	u32 self = world_cpu_id();
+	struct world_line line[2];
+	u64 before;
+
+	for (u32 i = 0; i < 2; i++) {
+		world_line_init(w, &line[i]);
+		line[i].writer = (u16)(1 + (self ^ 2)); /* another socket */
+		line[i].version++;
+	}
+	line[0].shared = (u16)(1u << w->socket_of[self]);
+	line[1].shared = (u16)(1u << w->socket_of[self ^ 2]);
+	before = world_now();
+	world_line_read(&line[0]);
+	assert_int_equal(world_now() - before, w->hw->cost_ns[COST_LINE_SOCKET]);
+	/* That the writer's own socket has it, too, does not help; one of several costs less. */
+	before = world_now();
+	world_line_read_next(&line[1]);
+	assert_int_equal(world_now() - before, w->hw->cost_ns[COST_LINE_REMOTE_MORE]);
+	assert_int_equal(line[1].shared >> w->socket_of[self] & 1, 1);
+}
+
 /* ---- locks ---------------------------------------------------------------------------------- */
 
 static void spin_lock_excludes_and_counts(struct world *w)
@@ -659,6 +682,7 @@ static void failure_injection_counts(struct world *w)
 CONTRACT(charge_moves_the_clock)
 CONTRACT(span_takes_the_time_that_is_charged_in_it)
 CONTRACT(line_costs_grow_with_distance)
+CONTRACT(a_line_that_a_neighbour_has_fetched_is_in_the_socket)
 CONTRACT(spin_lock_excludes_and_counts)
 CONTRACT(taking_a_lock_twice_panics)
 CONTRACT(sleeping_with_a_lock_panics)
