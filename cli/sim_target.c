@@ -654,6 +654,8 @@ static int op_madvise(struct target_task *t, u64 va, u64 len, enum target_advice
 		[TARGET_MADV_DONTNEED] = MM_MADV_DONTNEED,
 		[TARGET_MADV_FREE] = MM_MADV_FREE,
 		[TARGET_MADV_WILLNEED] = MM_MADV_WILLNEED,
+		[TARGET_MADV_RANDOM] = MM_MADV_RANDOM,
+		[TARGET_MADV_SEQUENTIAL] = MM_MADV_SEQUENTIAL,
 	};
 
 	return do_madvise(machine_of(t), va, len, to_mm[advice]);
@@ -698,6 +700,12 @@ static int op_file_close(struct target_task *t, u32 fd)
 	return do_close(machine_of(t), fd);
 }
 
+/* A descriptor that the task has open. */
+static bool is_open(struct target_task *t, u32 fd)
+{
+	return fd && open_slot(sim_task_of(t), fd);
+}
+
 static int op_file_mmap(struct target_task *t, u32 fd, u64 offset, u64 len, int prot, int flags,
                         u64 *va)
 {
@@ -705,10 +713,65 @@ static int op_file_mmap(struct target_task *t, u32 fd, u64 offset, u64 len, int 
 	        (prot & TARGET_PROT_WRITE ? MM_PROT_WRITE : 0) |
 	        (prot & TARGET_PROT_EXEC ? MM_PROT_EXEC : 0);
 
-	if (!fd || !open_slot(sim_task_of(t), fd))
+	if (!is_open(t, fd))
 		return -EBADF;
 	return do_mmap_file(machine_of(t), fd, offset, len, p,
 	                    flags & TARGET_MAP_SHARED ? MM_MAP_SHARED : 0, va);
+}
+
+static int op_file_read(struct target_task *t, u32 fd, u64 offset, u64 len, u64 *done)
+{
+	return is_open(t, fd) ? do_pread(machine_of(t), fd, offset, len, done) : -EBADF;
+}
+
+static int op_file_write(struct target_task *t, u32 fd, u64 offset, u64 len, u64 *done)
+{
+	return is_open(t, fd) ? do_pwrite(machine_of(t), fd, offset, len, done) : -EBADF;
+}
+
+static int op_file_fsync(struct target_task *t, u32 fd)
+{
+	return is_open(t, fd) ? do_fsync(machine_of(t), fd) : -EBADF;
+}
+
+static int op_file_truncate(struct target_task *t, u32 fd, u64 size)
+{
+	return is_open(t, fd) ? do_ftruncate(machine_of(t), fd, size) : -EBADF;
+}
+
+static int op_file_advise(struct target_task *t, u32 fd, u64 offset, u64 len,
+                          enum target_fadvice advice)
+{
+	static const enum mm_fadvice to_mm[] = {
+		[TARGET_FADV_NORMAL] = MM_FADV_NORMAL,
+		[TARGET_FADV_RANDOM] = MM_FADV_RANDOM,
+		[TARGET_FADV_SEQUENTIAL] = MM_FADV_SEQUENTIAL,
+		[TARGET_FADV_WILLNEED] = MM_FADV_WILLNEED,
+		[TARGET_FADV_DONTNEED] = MM_FADV_DONTNEED,
+	};
+
+	return is_open(t, fd) ? do_fadvise(machine_of(t), fd, offset, len, to_mm[advice]) : -EBADF;
+}
+
+static int op_file_temporary(struct target_task *t, u32 *fd)
+{
+	struct machine *m = machine_of(t);
+	u32 *slot = open_slot(sim_task_of(t), 0);
+	u32 ino;
+	int rc = do_creat(m, "temporary", &ino);
+
+	if (rc)
+		return rc;
+	rc = do_open(m, ino, slot);
+	if (!rc)
+		*fd = *slot;
+	do_unlink(m, ino);
+	return rc ? rc : killed();
+}
+
+static int op_sync(struct target_task *t)
+{
+	return do_sync(machine_of(t));
 }
 
 static int op_access(struct target_task *t, u64 va, u64 len, enum target_access kind, u64 seed)
@@ -889,6 +952,13 @@ const struct target_ops sim_target_ops = {
 	.file_open = op_file_open,
 	.file_close = op_file_close,
 	.file_mmap = op_file_mmap,
+	.file_read = op_file_read,
+	.file_write = op_file_write,
+	.file_fsync = op_file_fsync,
+	.file_truncate = op_file_truncate,
+	.file_advise = op_file_advise,
+	.file_temporary = op_file_temporary,
+	.sync = op_sync,
 	.access = op_access,
 	.spawn = op_spawn,
 	.wait = op_wait,

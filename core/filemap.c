@@ -155,6 +155,24 @@ static void mod_writeback(struct machine *m, struct page *page, long delta)
 	world_irq_restore();
 }
 
+/* A page of a file: the tag in its mapping's tree goes, or moves. */
+static void tag_writeback(struct machine *m, struct page *page, bool begins)
+{
+	struct address_space *mapping = page_mapping(m, page);
+
+	if (!mapping)
+		return;
+	spin_lock_irq(&mapping->tree_lock);
+	if (begins) {
+		xa_set_mark(m, &mapping->i_pages, page->index, PAGECACHE_TAG_WRITEBACK);
+		if (!page_test(page, PG_dirty))
+			xa_clear_mark(m, &mapping->i_pages, page->index, PAGECACHE_TAG_DIRTY);
+	} else {
+		xa_clear_mark(m, &mapping->i_pages, page->index, PAGECACHE_TAG_WRITEBACK);
+	}
+	spin_unlock_irq(&mapping->tree_lock);
+}
+
 /* Page locked. It stays under writeback, and is not freed, until end_page_writeback(). */
 void set_page_writeback(struct machine *m, struct page *page)
 {
@@ -162,25 +180,38 @@ void set_page_writeback(struct machine *m, struct page *page)
 	VM_BUG_ON(page_test(page, PG_writeback));
 	charge(COST_PAGE_FLAG);
 	page_set(page, PG_writeback);
+	tag_writeback(m, page, true);
 	mod_writeback(m, page, 1);
 }
 
 /*
- * The write has ended. A page that reclaim wanted gone (PG_reclaim) goes to the tail of its
- * inactive list, while it still counts as under writeback, so that nobody frees it meanwhile.
+ * The write has ended. A page that reclaim wanted gone (PG_reclaim) goes to the tail of its inactive
+ * list, while it still counts as under writeback, so that nobody frees it meanwhile. With mail 002
+ * (reclaim.writeback_end = free) that comes after the waiters have been woken, because a full batch may
+ * free it; the batch's reference, taken before anything else happens, keeps it so long.
  */
 void end_page_writeback(struct machine *m, struct page *page)
 {
+	bool free = m->knob.writeback_end == WRITEBACK_END_FREE;
+	bool full = false;
+	bool waiters;
+
 	VM_BUG_ON(!page_test(page, PG_writeback));
 	charge(COST_PAGE_FLAG);
-	if (page_test_clear(page, PG_reclaim))
-		rotate_reclaimable_page(m, page);
+	tag_writeback(m, page, false);
+	if (!free && page_test_clear(page, PG_reclaim) && rotate_reclaimable_page(m, page))
+		rotate_full_batch(m);
 	acct_reclaim_writeback(m, page);
 	world_order();
 	mod_writeback(m, page, -1);
+	waiters = page_test(page, PG_waiters);
 	page_clear(page, PG_writeback);
-	if (unlikely(page_test(page, PG_waiters)))
+	if (free && page_test_clear(page, PG_reclaim))
+		full = rotate_reclaimable_page(m, page);
+	if (unlikely(waiters))
 		wake_up_page(m, page, PG_writeback, ~0u);
+	if (full)
+		rotate_full_batch(m);
 }
 
 /* The caller has a reference. May switch tasks. */

@@ -306,14 +306,12 @@ static int do_shared_fault(struct vm_fault *f)
 		put_page(m, page);
 		return ret | err;
 	}
-	if (!fault_lock_pte(f)) {
-		unlock_page(m, page);
-		put_page(m, page);
-		return ret;
+	/* Dirty in any case: the block it may have got just now has yet to be written. */
+	if (fault_lock_pte(f)) {
+		map_file_page(f, page, f->pte, true);
+		get_page(page);
+		spin_unlock(fault_ptl(f));
 	}
-	map_file_page(f, page, f->pte, true);
-	get_page(page);
-	spin_unlock(fault_ptl(f));
 	set_page_dirty(m, page);
 	unlock_page(m, page);
 	balance_dirty_pages_ratelimited(m, page_mapping(m, page));
@@ -350,8 +348,9 @@ int do_wp_file_page(struct vm_fault *f, struct page *page)
 	if (!err && fault_lock_pte(f)) {
 		fault_set_pte(f, pte_set(fault_mkwrite(f, f->orig), PTE_ACCESSED));
 		spin_unlock(fault_ptl(f));
-		set_page_dirty(m, page);
 	}
+	if (!err)
+		set_page_dirty(m, page);
 	unlock_page(m, page);
 	if (!err)
 		balance_dirty_pages_ratelimited(m, mapping);

@@ -147,6 +147,12 @@ void delete_from_page_cache(struct machine *m, struct page *page);
 /* The same with tree lock held; the caller drops the reference. */
 void __delete_from_page_cache(struct machine *m, struct page *page, u64 shadow);
 
+/* ---- filemap_read.c ------------------------------------------------------------------------------- */
+
+/* Bytes transferred go to *@done; an error only if there are none. May switch tasks. */
+int generic_file_read(struct machine *m, struct file *file, u64 pos, u64 len, u64 *done);
+int generic_file_write(struct machine *m, struct file *file, u64 pos, u64 len, u64 *done);
+
 /* ---- readahead.c ------------------------------------------------------------------------------------ */
 
 void file_ra_state_init(struct machine *m, struct file_ra_state *ra);
@@ -157,6 +163,8 @@ void page_cache_async_readahead(struct machine *m, struct file *file, struct pag
  * marker (0: none). Returns how many were started. */
 u64 do_page_cache_readahead(struct machine *m, struct file *file, u64 start, u64 nr, u64 lookahead);
 u32 ra_submit(struct machine *m, struct file *file);
+/* Asked for by the program: all of it, whatever the windows. */
+void force_page_cache_readahead(struct machine *m, struct file *file, u64 start, u64 nr);
 u64 get_init_ra_size(u64 size, u64 max);
 u64 get_next_ra_size(u64 cur, u64 max);
 
@@ -209,6 +217,8 @@ int write_cache_pages(struct machine *m, struct address_space *mapping,
 /* One page, locked, cleared for I/O: adds it to @mp and unlocks it. */
 int writepage(struct mpage *mp, struct page *page);
 int filemap_fdatawait(struct machine *m, struct address_space *mapping);
+int filemap_flush(struct machine *m, struct address_space *mapping); /* starts it, no more */
+void sync_inodes(struct machine *m);
 int filemap_write_and_wait(struct machine *m, struct address_space *mapping);
 bool mapping_tagged(struct machine *m, const struct address_space *mapping, enum xa_mark mark);
 

@@ -462,7 +462,9 @@ void lru_add_drain(struct machine *m); /* running CPU */
  * batch is not empty. May switch tasks.
  */
 void lru_add_drain_all(struct machine *m, bool counted);
-void rotate_reclaimable_page(struct machine *m, struct page *page); /* interrupt context */
+bool rotate_reclaimable_page(struct machine *m, struct page *page); /* interrupt context */
+void rotate_full_batch(struct machine *m);
+bool free_at_writeback_end(struct machine *m, struct page *page); /* writeback_end.c */
 void activate_page(struct machine *m, struct page *page);
 void mark_page_accessed(struct machine *m, struct page *page);
 void deactivate_page(struct machine *m, struct page *page);      /* to inactive anon head */

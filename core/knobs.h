@@ -63,6 +63,9 @@
 #define KNOB_I_MMAP_LOCK(E) E(I_MMAP_SPIN, "spin") E(I_MMAP_MUTEX, "mutex") E(I_MMAP_RWSEM, "rwsem")
 #define KNOB_READAHEAD(E) E(READAHEAD_2_6_31, "2.6.31") E(READAHEAD_6_18, "6.18")
 #define KNOB_JOURNAL(E) E(JOURNAL_NONE, "none") E(JOURNAL_ORDERED, "ordered")
+#define KNOB_FILE_PAGEOUT(E)                                                                       \
+	E(FILE_PAGEOUT_ANY, "any") E(FILE_PAGEOUT_KSWAPD, "kswapd") E(FILE_PAGEOUT_NEVER, "never")
+#define KNOB_WRITEBACK_END(E) E(WRITEBACK_END_ROTATE, "rotate") E(WRITEBACK_END_FREE, "free")
 #define KNOB_ZRAM_STREAMS(E) E(ZRAM_STREAMS_ONE, "one") E(ZRAM_STREAMS_PER_CPU, "per_cpu")
 #define KNOB_FREE_ESTIMATE(E)                                                                      \
 	E(ESTIMATE_CHEAP, "cheap")                                                                 \
@@ -184,6 +187,14 @@
 	ENUM(writeback_met, "reclaim.writeback_met", KNOB_WRITEBACK_MET, WRITEBACK_KEEP,           \
 	     WRITEBACK_ACTIVATE, "c55e8d035b28 (4.11)",                                            \
 	     "where reclaim leaves a page it finds under writeback")                               \
+	ENUM(file_pageout, "reclaim.file_pageout", KNOB_FILE_PAGEOUT, FILE_PAGEOUT_KSWAPD,         \
+	     FILE_PAGEOUT_NEVER, "ee72886d8ed5 (3.2), d43006d503ac (3.11), 6.16",                  \
+	     "dirty file pages are written by any reclaimer, by kswapd when it meets nothing "     \
+	     "else, "                                                                              \
+	     "or by flushers only")                                                                \
+	ENUM(writeback_end, "reclaim.writeback_end", KNOB_WRITEBACK_END, WRITEBACK_END_ROTATE,     \
+	     WRITEBACK_END_ROTATE, "mail 002 (2 July 2014)",                                       \
+	     "what reclaim has written is moved to the tail, or freed there and then")             \
 	ENUM(throttle, "reclaim.throttle", KNOB_THROTTLE, THROTTLE_CONGESTION, THROTTLE_REASON,    \
 	     "8cd7c588decf (5.16)", "congestion_wait(), or reclaim_throttle() by reason")          \
 	ENUM(unmap_flush, "reclaim.unmap_flush", KNOB_UNMAP_FLUSH, UNMAP_FLUSH_PTE,                \
@@ -281,6 +292,8 @@ KNOB_DECLARE(oom_policy, KNOB_OOM);
 KNOB_DECLARE(i_mmap_lock_policy, KNOB_I_MMAP_LOCK);
 KNOB_DECLARE(readahead_policy, KNOB_READAHEAD);
 KNOB_DECLARE(journal_policy, KNOB_JOURNAL);
+KNOB_DECLARE(file_pageout_policy, KNOB_FILE_PAGEOUT);
+KNOB_DECLARE(writeback_end_policy, KNOB_WRITEBACK_END);
 #undef KNOB_DECLARE
 #undef E
 

@@ -12,6 +12,7 @@
  *                      the inactive file list (4.12), which needs no swap to be reclaimed
  *   madvise.free_slot  reclaim's business: see lazyfree_rule()
  */
+#include "core/fs.h"
 #include "core/huge_memory.h"
 
 /* ---- MADV_FREE ---------------------------------------------------------------------------------------- */
@@ -183,18 +184,23 @@ static void madvise_willneed(struct machine *m, struct vm_area_struct *vma, u64 
 	lru_add_drain(m); /* to the lists, so that reclaim can weigh them */
 }
 
-/* ---- MADV_HUGEPAGE, MADV_NOHUGEPAGE ---------------------------------------------------------------- */
+/* The file's pages, whether they are mapped or not; private copies that are swapped out stay so. */
+static void madvise_willneed_file(struct machine *m, struct vm_area_struct *vma, u64 start, u64 end)
+{
+	force_page_cache_readahead(m, vma->vm_file, vma_index(vma, start),
+	                           (end - start) >> PAGE_SHIFT);
+}
 
-/* Advice for faults to come; what is mapped stays as it is. The VMA is split or merged as for mprotect(). */
-static int madvise_huge(struct machine *m, struct vm_area_struct **vmap,
-                        struct vm_area_struct **prev, u64 start, u64 end, enum mm_advice advice)
+/* ---- flags of VMAs: RANDOM, SEQUENTIAL, HUGEPAGE ... ---------------------------------------------------------------- */
+
+/* The VMA's flags become @vm_flags in [@start, @end): it is split or merged as for mprotect(). */
+static int madvise_update_vma(struct machine *m, struct vm_area_struct **vmap,
+                              struct vm_area_struct **prev, u64 start, u64 end, u32 vm_flags)
 {
 	struct vm_area_struct *vma = *vmap;
-	u32 vm_flags = vma->vm_flags & ~(VM_HUGEPAGE | VM_NOHUGEPAGE);
 	struct vm_area_struct *merged;
 	int err = 0;
 
-	vm_flags |= advice == MM_MADV_HUGEPAGE ? VM_HUGEPAGE : VM_NOHUGEPAGE;
 	if (vm_flags == vma->vm_flags)
 		return 0;
 	merged = vma_merge(m, vma->vm_mm, *prev, start, end, vm_flags, vma->vm_file, vma->anon_vma,
@@ -214,6 +220,36 @@ static int madvise_huge(struct machine *m, struct vm_area_struct **vmap,
 	return 0;
 }
 
+/* Advice for faults to come; what is mapped stays as it is. */
+static int madvise_behavior(struct machine *m, struct vm_area_struct **vmap,
+                            struct vm_area_struct **prev, u64 start, u64 end, enum mm_advice advice)
+{
+	u32 vm_flags = (*vmap)->vm_flags;
+
+	switch (advice) {
+	case MM_MADV_HUGEPAGE:
+		vm_flags = (vm_flags & ~VM_NOHUGEPAGE) | VM_HUGEPAGE;
+		break;
+	case MM_MADV_NOHUGEPAGE:
+		vm_flags = (vm_flags & ~VM_HUGEPAGE) | VM_NOHUGEPAGE;
+		break;
+	case MM_MADV_NORMAL:
+		vm_flags &= ~(VM_RAND_READ | VM_SEQ_READ);
+		break;
+	case MM_MADV_SEQUENTIAL:
+		vm_flags = (vm_flags & ~VM_RAND_READ) | VM_SEQ_READ;
+		break;
+	case MM_MADV_RANDOM:
+		vm_flags = (vm_flags & ~VM_SEQ_READ) | VM_RAND_READ;
+		break;
+	case MM_MADV_DONTNEED:
+	case MM_MADV_FREE:
+	case MM_MADV_WILLNEED:
+		break;
+	}
+	return madvise_update_vma(m, vmap, prev, start, end, vm_flags);
+}
+
 /* ---- the call --------------------------------------------------------------------------------------------- */
 
 /* *@prev is the VMA before *@vmap, and becomes the one that has the end of the range. */
@@ -224,15 +260,19 @@ static int madvise_vma(struct machine *m, struct vm_area_struct **vmap,
 
 	switch (advice) {
 	case MM_MADV_NORMAL:
-		return 0;
+	case MM_MADV_RANDOM:
+	case MM_MADV_SEQUENTIAL:
 	case MM_MADV_HUGEPAGE:
 	case MM_MADV_NOHUGEPAGE:
-		return madvise_huge(m, vmap, prev, start, end, advice);
+		return madvise_behavior(m, vmap, prev, start, end, advice);
 	case MM_MADV_WILLNEED:
-		madvise_willneed(m, vma, start, end);
+		if (vma->vm_file)
+			madvise_willneed_file(m, vma, start, end);
+		else
+			madvise_willneed(m, vma, start, end);
 		return 0;
 	case MM_MADV_FREE:
-		if (vma->vm_flags & VM_LOCKED)
+		if (vma->vm_flags & VM_LOCKED || vma->vm_file)
 			return -EINVAL;
 		if (madvise_free_is_lazy(m)) {
 			madvise_free_single_vma(m, vma, start, end);
@@ -277,11 +317,10 @@ static int madvise_walk(struct machine *m, struct mm_struct *mm, u64 start, u64 
 	return unmapped;
 }
 
-/* What changes VMA flags takes mmap_sem for write (NORMAL has none to change here, but does). */
+/* What changes VMA flags takes mmap_sem for write. */
 static bool madvise_needs_write(enum mm_advice advice)
 {
-	return advice == MM_MADV_NORMAL || advice == MM_MADV_HUGEPAGE ||
-	       advice == MM_MADV_NOHUGEPAGE;
+	return advice != MM_MADV_DONTNEED && advice != MM_MADV_FREE && advice != MM_MADV_WILLNEED;
 }
 
 static int __do_madvise(struct machine *m, struct mm_struct *mm, u64 va, u64 len,

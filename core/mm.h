@@ -34,6 +34,8 @@ enum mm_advice {
 	MM_MADV_DONTNEED,
 	MM_MADV_FREE,
 	MM_MADV_WILLNEED,
+	MM_MADV_RANDOM,
+	MM_MADV_SEQUENTIAL,
 	MM_MADV_HUGEPAGE,
 	MM_MADV_NOHUGEPAGE,
 };
@@ -98,8 +100,29 @@ int do_madvise(struct machine *m, u64 va, u64 len, enum mm_advice advice); /* [t
  */
 int machine_file_create(struct machine *m, const char *name, u64 size, bool sparse, u32 *ino);
 
-int do_open(struct machine *m, u32 ino, u32 *fd); /* [task] */
-int do_close(struct machine *m, u32 fd);          /* [task] */
+int do_open(struct machine *m, u32 ino, u32 *fd);            /* [task] */
+int do_close(struct machine *m, u32 fd);                     /* [task] */
+int do_creat(struct machine *m, const char *name, u32 *ino); /* [task] an empty file */
+/* [task] Removed from its directory; its data goes when nobody has it open or mapped any more. */
+int do_unlink(struct machine *m, u32 ino);
+/* [task] Bytes transferred go to *@done, fewer than @len at the end of the file, or if the task is
+ * killed, or the disk fails or is full after some. An error only if there were none. */
+int do_pread(struct machine *m, u32 fd, u64 offset, u64 len, u64 *done);
+int do_pwrite(struct machine *m, u32 fd, u64 offset, u64 len, u64 *done);
+int do_ftruncate(struct machine *m, u32 fd, u64 size); /* [task] */
+int do_fsync(struct machine *m,
+             u32 fd);           /* [task] -EIO, -ENOSPC: a write failed since the last one */
+int do_sync(struct machine *m); /* [task] */
+int do_msync(struct machine *m, u64 va, u64 len); /* [task] MS_SYNC */
+
+enum mm_fadvice {
+	MM_FADV_NORMAL,
+	MM_FADV_RANDOM,
+	MM_FADV_SEQUENTIAL,
+	MM_FADV_WILLNEED,
+	MM_FADV_DONTNEED,
+};
+int do_fadvise(struct machine *m, u32 fd, u64 offset, u64 len, enum mm_fadvice advice); /* [task] */
 /* [task] @offset is a multiple of a page. Touching pages behind the file's end is a SIGBUS. */
 int do_mmap_file(struct machine *m, u32 fd, u64 offset, u64 len, int prot, int flags, u64 *va);
 

@@ -229,15 +229,13 @@ static int filemap_check_errors(struct address_space *mapping)
 	return flags & AS_EIO ? -EIO : flags & AS_ENOSPC ? -ENOSPC : 0;
 }
 
-int filemap_fdatawait(struct machine *m, struct address_space *mapping)
+static void filemap_wait_pages(struct machine *m, struct address_space *mapping, u64 index, u64 end)
 {
-	u64 index = 0;
-
-	for (;; index++) {
+	for (; index <= end; index++) {
 		struct page *page;
 
 		world_order();
-		if (!xa_find(m, &mapping->i_pages, &index, XA_INDEX_MAX, PAGECACHE_TAG_WRITEBACK))
+		if (!xa_find(m, &mapping->i_pages, &index, end, PAGECACHE_TAG_WRITEBACK))
 			break;
 		page = find_get_page(m, mapping, index);
 		if (!page)
@@ -245,7 +243,39 @@ int filemap_fdatawait(struct machine *m, struct address_space *mapping)
 		wait_on_page_writeback(m, page);
 		put_page(m, page);
 	}
+}
+
+int filemap_fdatawait(struct machine *m, struct address_space *mapping)
+{
+	filemap_wait_pages(m, mapping, 0, XA_INDEX_MAX);
 	return filemap_check_errors(mapping);
+}
+
+int filemap_flush(struct machine *m, struct address_space *mapping)
+{
+	struct writeback_control wbc = {.nr_to_write = INT_MAX, .range_end = XA_INDEX_MAX};
+
+	return write_cache_pages(m, mapping, &wbc);
+}
+
+/* Writes what is dirty now, and waits; files that are created meanwhile are left out. */
+void sync_inodes(struct machine *m)
+{
+	u64 newest = m->fs->nr_inodes_created;
+	struct inode *inode, *next;
+
+	list_for_each_entry (inode, &m->fs->inodes, list) {
+		if (inode->nr_created > newest)
+			continue;
+		iget(inode); /* stays on the list */
+		filemap_flush(m, &inode->i_data);
+	}
+	list_for_each_entry_safe (inode, next, &m->fs->inodes, list) {
+		if (inode->nr_created > newest)
+			continue;
+		filemap_wait_pages(m, &inode->i_data, 0, XA_INDEX_MAX);
+		iput(m, inode);
+	}
 }
 
 int filemap_write_and_wait(struct machine *m, struct address_space *mapping)

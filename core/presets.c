@@ -61,13 +61,14 @@ static const struct preset presets[] = {
 		 {"reclaim.throttle_direct", KNOB_OFF},     /* 3.6 */
 		 {"reclaim.scan_balance", BALANCE_BATCHED}, /* 3.8 */
 		 {"reclaim.direct_nap", DIRECT_NAP_CONGESTED},
-		 {"reclaim.proportion", KNOB_OFF},  /* 3.11 */
-		 {"reclaim.kswapd", KSWAPD_2_6_36}, /* 3.12; it changed little by little */
-		 {"numa.reclaim_distance", 30},     /* 3.16 */
-		 {"fs.stable_pages", KNOB_ON},      /* 3.9: only where the device needs it */
-		 {"vm.fault_around_bytes", 4096},   /* 3.15 */
-		 {"workingset.file", KNOB_OFF},     /* 3.15 */
-		 {"reclaim.young_flush", KNOB_ON},  /* 3.16 */
+		 {"reclaim.proportion", KNOB_OFF},           /* 3.11 */
+		 {"reclaim.kswapd", KSWAPD_2_6_36},          /* 3.12; it changed little by little */
+		 {"numa.reclaim_distance", 30},              /* 3.16 */
+		 {"reclaim.file_pageout", FILE_PAGEOUT_ANY}, /* 3.2 */
+		 {"fs.stable_pages", KNOB_ON},     /* 3.9: only where the device needs it */
+		 {"vm.fault_around_bytes", 4096},  /* 3.15 */
+		 {"workingset.file", KNOB_OFF},    /* 3.15 */
+		 {"reclaim.young_flush", KNOB_ON}, /* 3.16 */
 	 }},
 	{"3.16",
          "4.0",

@@ -102,7 +102,7 @@ u32 ra_submit(struct machine *m, struct file *file)
 }
 
 /* @nr pages, in blocks of 2 MiB so that not too many are locked at a time. */
-static void force_page_cache_readahead(struct machine *m, struct file *file, u64 start, u64 nr)
+void force_page_cache_readahead(struct machine *m, struct file *file, u64 start, u64 nr)
 {
 	while (nr) {
 		u64 this_chunk = min_t(u64, nr, (2UL << 20) / PAGE_SIZE);

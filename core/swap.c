@@ -367,6 +367,27 @@ static bool rotate_fn(struct machine *m, struct page *page, struct lruvec *lruve
 	return true;
 }
 
+/* Mail 002: it need not wait at the tail to be found by reclaim. */
+static bool rotate_or_free_fn(struct machine *m, struct page *page, struct lruvec *lruvec)
+{
+	if (page_test(page, PG_active) && m->knob.writeback_met == WRITEBACK_KEEP)
+		return false;
+	if (!free_at_writeback_end(m, page))
+		return rotate_fn(m, page, lruvec);
+	/* The batch's reference is the last, and is dropped when the lock has been. */
+	del_page_from_lru_list(m, page, lruvec);
+	page_clear(page, PG_lru);
+	return false;
+}
+
+/* Interrupts off. */
+static void rotate_drain(struct machine *m, struct pagevec *pvec)
+{
+	bool free = m->knob.writeback_end == WRITEBACK_END_FREE;
+
+	pagevec_lru_move(m, pvec, free ? rotate_or_free_fn : rotate_fn, PGROTATED);
+}
+
 static bool activate_fn(struct machine *m, struct page *page, struct lruvec *lruvec)
 {
 	if (page_test(page, PG_active))
@@ -476,23 +497,31 @@ void mark_page_lazyfree(struct machine *m, struct page *page)
 }
 
 /*
- * The write that reclaim asked for has ended (PG_reclaim was set, and is cleared already).
- *
- * The page is not freed here: this is an interrupt, which may have come in while the mapping's lock
- * that freeing takes is held. (Seed 002's patch does just that; not built yet.)
+ * The write that reclaim asked for has ended (PG_reclaim was set, and is cleared already): puts the page
+ * into the rotate batch, if it is to go to the tail. True: the batch is full, and rotate_full_batch() must
+ * follow. No order point: with the batch's reference the page outlasts the caller's look at it.
  */
-void rotate_reclaimable_page(struct machine *m, struct page *page)
+bool rotate_reclaimable_page(struct machine *m, struct page *page)
+{
+	bool full;
+
+	if (page_test(page, PG_locked) || page_test(page, PG_dirty) || !page_evictable_lru(page))
+		return false;
+	if (page_test(page, PG_active) && m->knob.writeback_met == WRITEBACK_KEEP)
+		return false;
+	full = pagevec_add(m, &this_cpu(m)->pvec.lru_rotate, page);
+	return full;
+}
+
+/* Interrupt context or not. */
+void rotate_full_batch(struct machine *m)
 {
 	struct pagevec *pvec;
 
-	if (page_test(page, PG_locked) || page_test(page, PG_dirty) || !page_evictable_lru(page))
-		return;
-	if (page_test(page, PG_active) && m->knob.writeback_met == WRITEBACK_KEEP)
-		return;
 	world_irq_save();
 	pvec = &this_cpu(m)->pvec.lru_rotate;
-	if (pagevec_add(m, pvec, page))
-		pagevec_lru_move(m, pvec, rotate_fn, PGROTATED);
+	if (pvec->nr >= m->knob.lru_batch)
+		rotate_drain(m, pvec);
 	world_irq_restore();
 }
 
@@ -546,7 +575,7 @@ void lru_add_drain(struct machine *m)
 				pagevec_lru_add(m, &pv->lru_add[l]);
 	if (pv->lru_rotate.nr) {
 		world_irq_save();
-		pagevec_lru_move(m, &pv->lru_rotate, rotate_fn, PGROTATED);
+		rotate_drain(m, &pv->lru_rotate);
 		world_irq_restore();
 	}
 	if (pv->lru_deactivate_file.nr)

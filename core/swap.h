@@ -111,6 +111,10 @@ static inline struct spinlock *swap_slot_lock(struct swap_info_struct *si, u64 o
 	return &si->lock;
 }
 
+struct swap_info_struct *swap_info_trylock(struct machine *m, swp_entry_t entry);
+/* swapcache_free(), and lets go of what swap_info_trylock() has locked. */
+void swapcache_free_unlock(struct swap_info_struct *si, swp_entry_t entry);
+
 /* A slot that only the swap cache holds: drop the page from it if that needs no waiting. No lock
  * held. True if the slot is free now. */
 bool try_to_reclaim_swap(struct machine *m, struct swap_info_struct *si, u64 offset);

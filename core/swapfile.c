@@ -296,6 +296,28 @@ void swapcache_free(struct machine *m, swp_entry_t entry)
 	swap_entry_put(m, entry, true);
 }
 
+/*
+ * For an interrupt: the area of @entry, locked, if its lock is free and giving back a slot needs no
+ * other one. NULL: not now, or never.
+ */
+struct swap_info_struct *swap_info_trylock(struct machine *m, swp_entry_t entry)
+{
+	struct swap_info_struct *si = swap_info(m, entry);
+
+	if (si->ram || si->by_list || !spin_trylock_in_irq(&si->lock))
+		return NULL;
+	if (si->highest_bit) /* not full: it is on the list of areas already */
+		return si;
+	spin_unlock(&si->lock);
+	return NULL;
+}
+
+void swapcache_free_unlock(struct swap_info_struct *si, swp_entry_t entry)
+{
+	swap_entry_free(si, swp_offset(entry), true);
+	spin_unlock(&si->lock);
+}
+
 /* The next area in order of priority that @tried does not have, moved behind its equals. */
 static struct swap_info_struct *swap_avail_next(struct machine *m, u32 tried)
 {

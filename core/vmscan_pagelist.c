@@ -189,6 +189,24 @@ static enum page_fate unmap_page(struct shrink *s, struct page *page)
 
 /* ---- row 11c: the write -------------------------------------------------------------------------------------- */
 
+/* A write has been started. The page is not locked any more; one on a synchronous device is done. */
+static enum page_fate after_write(struct shrink *s, struct page *page)
+{
+	struct machine *m = s->m;
+
+	if (!(READ_ONCE(page->flags) >> PG_writeback & 1))
+		page_clear(page, PG_reclaim);
+	mod_node_state(page_zone(m, page), NR_VMSCAN_WRITE, 1);
+	s->stat->nr_pageout += 1;
+	if (page_test(page, PG_writeback) || page_test(page, PG_dirty))
+		return PAGE_UNLOCKED;
+
+	/* The page is clean and can be freed now. */
+	if (!trylock_page(m, page))
+		return PAGE_UNLOCKED;
+	return page_test(page, PG_writeback) || page_test(page, PG_dirty) ? PAGE_KEEP : PAGE_GO_ON;
+}
+
 /*
  * Starts the write of a dirty page in the swap cache. PG_reclaim has it rotated when that ends. The
  * swap cache's pseudo device is never congested, so that there is no queue to be polite to.
@@ -206,28 +224,62 @@ static enum page_fate pageout(struct shrink *s, struct page *page)
 	span_enter(SPAN_PAGEOUT);
 	swap_writepage(m, page);
 	span_exit();
-	if (!(READ_ONCE(page->flags) >> PG_writeback & 1))
-		page_clear(page, PG_reclaim);
-	mod_node_state(page_zone(m, page), NR_VMSCAN_WRITE, 1);
-	s->stat->nr_pageout += 1;
-	if (page_test(page, PG_writeback) || page_test(page, PG_dirty))
-		return PAGE_UNLOCKED;
-
-	/* A synchronous device: the page is clean and can be freed now. */
-	if (!trylock_page(m, page))
-		return PAGE_UNLOCKED;
-	return page_test(page, PG_writeback) || page_test(page, PG_dirty) ? PAGE_KEEP : PAGE_GO_ON;
+	return after_write(s, page);
 }
 
-/*
- * Row 11a: reclaim leaves the writing of files to the flushers, who do it in order. The page is marked,
- * so that it is rotated to the tail when its write has ended.
- */
+/* Row 11a: may this reclaimer write the file's page, or is that left to the flushers, who do it in order? */
+static bool may_write_file_page(const struct shrink *s, const struct page *page)
+{
+	switch ((enum file_pageout_policy)s->m->knob.file_pageout) {
+	case FILE_PAGEOUT_ANY: /* to 3.1 */
+		return true;
+	case FILE_PAGEOUT_KSWAPD:
+		/* Only when the tail of the list is nothing but dirty pages; and, since 4.11, only one
+		 * that has been round once. */
+		return s->sc->kswapd &&
+		       READ_ONCE(*lruvec_zone_flags(s->lruvec)) & ZONE_TAIL_LRU_DIRTY &&
+		       (s->m->knob.writeback_met == WRITEBACK_KEEP || page_test(page, PG_reclaim));
+	case FILE_PAGEOUT_NEVER: /* 6.16 */
+		break;
+	}
+	return false;
+}
+
+/* pageout() of a file's page: one at a time, in LRU order, which is why it is to be avoided. */
+static enum page_fate pageout_file(struct shrink *s, struct page *page)
+{
+	struct machine *m = s->m;
+	struct mpage mp;
+
+	if (READ_ONCE(page->refcount) != 2 + page_test(page, PG_private))
+		return PAGE_KEEP;
+	/* To 5.15 who is not kswapd does not wait for room in a busy queue. */
+	if (m->knob.throttle == THROTTLE_CONGESTION && !s->sc->kswapd && m->fs->has_disk &&
+	    world_disk_congested(m->world, m->fs->disk, true))
+		return PAGE_KEEP;
+	try_to_unmap_flush_dirty(m);
+	if (!clear_page_dirty_for_io(m, page))
+		return PAGE_GO_ON;
+	page_set(page, PG_reclaim);
+	span_enter(SPAN_PAGEOUT);
+	mpage_start(&mp, m, page_mapping(m, page)->host, true);
+	writepage(&mp, page);
+	mpage_submit(&mp);
+	span_exit();
+	return after_write(s, page);
+}
+
 static enum page_fate write_file_page(struct shrink *s, struct page *page)
 {
-	mod_node_state(page_zone(s->m, page), NR_VMSCAN_IMMEDIATE, 1);
-	page_set(page, PG_reclaim);
-	return s->m->knob.writeback_met == WRITEBACK_ACTIVATE ? PAGE_ACTIVATE : PAGE_KEEP;
+	if (!may_write_file_page(s, page)) {
+		/* It is rotated to the tail when a flusher has written it. */
+		mod_node_state(page_zone(s->m, page), NR_VMSCAN_IMMEDIATE, 1);
+		page_set(page, PG_reclaim);
+		return s->m->knob.writeback_met == WRITEBACK_ACTIVATE ? PAGE_ACTIVATE : PAGE_KEEP;
+	}
+	if (s->only_clean || !(s->sc->gfp & __GFP_FS) || !s->sc->may_writepage)
+		return PAGE_KEEP;
+	return pageout_file(s, page);
 }
 
 static enum page_fate write_if_dirty(struct shrink *s, struct page *page)

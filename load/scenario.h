@@ -27,10 +27,12 @@
  *   t.index (0 ...), t.count, t.variant, t.ncpu
  *   m = t:mmap(size [, { prot = "rw", noreserve = true }])      m.va, m.len
  *   m:fill() m:touch() m:read() m:scan() [(offset, length)] [{ random = true }]
- *   m:madvise("dontneed"|"free"|"willneed"|"normal" [, offset, length])
+ *   m:madvise("dontneed"|"free"|"willneed"|"normal"|"random"|"sequential" [, offset, length])
  *   m:mprotect("r"|"rw"|"none" [, offset, length])   m:munmap([offset, length])
  *   m = t:mmap(data[i] [, { offset = 0, size = "all", shared = true, prot = "r" }])
- *   f = t:open(data[i])   f:mmap({ ... })   f:close()
+ *   f = t:open(data[i])   f:mmap({ ... })   f:close()   f = t:temporary(), gone when closed
+ *   f:pread(offset, length [, block]) -> bytes   f:pwrite(...)   f:fsync()   f:truncate(size)   t:sync()
+ *   f:fadvise("normal"|"random"|"sequential"|"willneed"|"dontneed" [, offset, length])
  *   t:brk(delta) -> end     t:region(va, len) -> m, for what a parent mapped
  *   c = t:fork("child", a, b, c, d)   t:thread(...)   c:wait()
  *   c = t:spawn("child", a, b, c, d)      a process with memory of its own: vfork and execve

@@ -89,10 +89,14 @@ void script_add_object(lua_State *L, const char *kind, const luaL_Reg *methods,
                        lua_CFunction index);
 int script_lookup(lua_State *L, bool (*field)(lua_State *L, const char *key));
 u64 script_check_size(lua_State *L, int arg, const char *what);
+u32 script_check_choice(lua_State *L, int arg, const char *what, const char *kind,
+                        const char *const *names);
 #define SCRIPT_TASK "task"
 
 /* t:open() and t:mmap() of a file: script_files.c. */
 int script_task_open(lua_State *L);
+int script_task_temporary(lua_State *L);
+int script_task_sync(lua_State *L);
 bool script_is_file(lua_State *L, int arg);
 int script_mmap_file(lua_State *L);
 

@@ -7,6 +7,7 @@
  */
 #include "load/script.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define FILE_SET "file"       /* what file "name" { ... } gives */
@@ -247,6 +248,113 @@ static int open_mmap(lua_State *L)
 	return 1;
 }
 
+/* f:pread(offset, length [, block]) and pwrite: in calls of @block bytes (64K), as programs do it.
+ * The number of bytes, which is less at the end of the file, or where the disk fails. */
+static int transfer(lua_State *L, const char *what, bool write)
+{
+	struct script *sc = script_begin_call(L);
+	struct open_file *f = check_open(L, what);
+	u64 offset = script_check_size(L, 2, what);
+	u64 len = script_check_size(L, 3, what);
+	u64 block = lua_isnoneornil(L, 4) ? 64 << 10 : script_check_size(L, 4, what);
+	u64 total = 0;
+
+	if (!block)
+		sandbox_error(L, "%s: blocks of 0 bytes", what);
+	while (len) {
+		u64 want = len < block ? len : block;
+		u64 done = 0;
+		int result;
+
+		result = write ? sc->ops->file_write(sc->task, f->fd, offset, want, &done)
+		               : sc->ops->file_read(sc->task, f->fd, offset, want, &done);
+		if (result && total && result != -EINTR)
+			break;
+		script_end_call(L, what, result);
+		total += done;
+		offset += done;
+		len -= want;
+		if (done < want)
+			break;
+	}
+	if (write && offset > f->size)
+		f->size = offset;
+	lua_pushinteger(L, (lua_Integer)total);
+	return 1;
+}
+
+static int open_pread(lua_State *L)
+{
+	return transfer(L, "pread", false);
+}
+
+static int open_pwrite(lua_State *L)
+{
+	return transfer(L, "pwrite", true);
+}
+
+static int open_fsync(lua_State *L)
+{
+	struct script *sc = script_begin_call(L);
+	struct open_file *f = check_open(L, "fsync");
+
+	script_end_call(L, "fsync", sc->ops->file_fsync(sc->task, f->fd));
+	return 0;
+}
+
+static int open_truncate(lua_State *L)
+{
+	struct script *sc = script_begin_call(L);
+	struct open_file *f = check_open(L, "truncate");
+	u64 size = script_check_size(L, 2, "truncate");
+
+	script_end_call(L, "truncate", sc->ops->file_truncate(sc->task, f->fd, size));
+	f->size = size;
+	return 0;
+}
+
+static int open_fadvise(lua_State *L)
+{
+	static const char *const names[] = {
+		[TARGET_FADV_NORMAL] = "normal",         [TARGET_FADV_RANDOM] = "random",
+		[TARGET_FADV_SEQUENTIAL] = "sequential", [TARGET_FADV_WILLNEED] = "willneed",
+		[TARGET_FADV_DONTNEED] = "dontneed",     NULL};
+	struct script *sc = script_begin_call(L);
+	struct open_file *f = check_open(L, "fadvise");
+	u32 advice = script_check_choice(L, 2, "fadvise", "advice", names);
+	u64 offset = lua_isnoneornil(L, 3) ? 0 : script_check_size(L, 3, "fadvise");
+	u64 len = lua_isnoneornil(L, 4) ? 0 : script_check_size(L, 4, "fadvise");
+
+	script_end_call(
+		L, "fadvise",
+		sc->ops->file_advise(sc->task, f->fd, offset, len, (enum target_fadvice)advice));
+	return 0;
+}
+
+/* t:temporary(): an empty file, open, which is gone when it is closed. */
+int script_task_temporary(lua_State *L)
+{
+	struct script *sc = script_begin_call(L);
+	struct open_file *f;
+
+	script_check_object(L, SCRIPT_TASK, "temporary");
+	f = lua_newuserdatauv(L, sizeof(*f), 0);
+	*f = (struct open_file){.closed = true};
+	luaL_setmetatable(L, OPEN_FILE);
+	script_end_call(L, "temporary", file_ops(L, "temporary")->file_temporary(sc->task, &f->fd));
+	f->closed = false;
+	return 1;
+}
+
+int script_task_sync(lua_State *L)
+{
+	struct script *sc = script_begin_call(L);
+
+	script_check_object(L, SCRIPT_TASK, "sync");
+	script_end_call(L, "sync", file_ops(L, "sync")->sync(sc->task));
+	return 0;
+}
+
 static int open_close(lua_State *L)
 {
 	struct script *sc = script_begin_call(L);
@@ -266,9 +374,10 @@ void script_open_files(lua_State *L)
 {
 	static const luaL_Reg none[] = {{NULL, NULL}};
 	static const luaL_Reg open[] = {
-		{"close", open_close},
-		{"mmap", open_mmap},
-		{NULL, NULL},
+		{"close", open_close},       {"fadvise", open_fadvise},
+		{"fsync", open_fsync},       {"mmap", open_mmap},
+		{"pread", open_pread},       {"pwrite", open_pwrite},
+		{"truncate", open_truncate}, {NULL, NULL},
 	};
 
 	script_add_object(L, FILE_SET, none, file_set_index);

@@ -119,8 +119,8 @@ static u64 check_time(lua_State *L, int arg, const char *what)
 	return ns;
 }
 
-static u32 check_name(lua_State *L, int arg, const char *what, const char *kind,
-                      const char *const *names)
+u32 script_check_choice(lua_State *L, int arg, const char *what, const char *kind,
+                        const char *const *names)
 {
 	char text[TARGET_ERROR_MAX];
 	u32 n = 0;
@@ -304,10 +304,12 @@ static int region_madvise(lua_State *L)
 	                                    [TARGET_MADV_DONTNEED] = "dontneed",
 	                                    [TARGET_MADV_FREE] = "free",
 	                                    [TARGET_MADV_WILLNEED] = "willneed",
+	                                    [TARGET_MADV_RANDOM] = "random",
+	                                    [TARGET_MADV_SEQUENTIAL] = "sequential",
 	                                    NULL};
 	struct script *sc = script_begin_call(L);
 	struct region *r = script_check_object(L, REGION, "madvise");
-	u32 advice = check_name(L, 2, "madvise", "advice", names);
+	u32 advice = script_check_choice(L, 2, "madvise", "advice", names);
 	u64 va;
 	u64 len;
 
@@ -323,7 +325,7 @@ static int region_mprotect(lua_State *L)
 {
 	struct script *sc = script_begin_call(L);
 	struct region *r = script_check_object(L, REGION, "mprotect");
-	u32 prot = check_name(L, 2, "mprotect", "protection", prot_names);
+	u32 prot = script_check_choice(L, 2, "mprotect", "protection", prot_names);
 	u64 va;
 	u64 len;
 
@@ -631,6 +633,8 @@ void script_open_objects(lua_State *L)
 		{"now", task_now},
 		{"region", task_region},
 		{"open", script_task_open},
+		{"sync", script_task_sync},
+		{"temporary", script_task_temporary},
 		{"sleep", task_sleep},
 		{"spawn", task_spawn},
 		{"thread", task_thread},

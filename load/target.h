@@ -47,6 +47,16 @@ enum target_advice {
 	TARGET_MADV_DONTNEED,
 	TARGET_MADV_FREE,
 	TARGET_MADV_WILLNEED,
+	TARGET_MADV_RANDOM,
+	TARGET_MADV_SEQUENTIAL,
+};
+
+enum target_fadvice {
+	TARGET_FADV_NORMAL,
+	TARGET_FADV_RANDOM,
+	TARGET_FADV_SEQUENTIAL,
+	TARGET_FADV_WILLNEED,
+	TARGET_FADV_DONTNEED,
 };
 
 /* What spawn() makes of the task that calls it. */
@@ -262,6 +272,20 @@ struct target_ops {
 	int (*file_close)(struct target_task *t, u32 fd);
 	int (*file_mmap)(struct target_task *t, u32 fd, u64 offset, u64 len, int prot, int flags,
 	                 u64 *va);
+
+	/* Bytes read or written go to *@done; an error only if there are none. */
+	int (*file_read)(struct target_task *t, u32 fd, u64 offset, u64 len, u64 *done);
+	int (*file_write)(struct target_task *t, u32 fd, u64 offset, u64 len, u64 *done);
+	int (*file_fsync)(struct target_task *t, u32 fd);
+	int (*file_truncate)(struct target_task *t, u32 fd, u64 size);
+	int (*file_advise)(struct target_task *t, u32 fd, u64 offset, u64 len,
+	                   enum target_fadvice advice);
+
+	/* An empty file of this task's own, open; removed when it is closed, as a compiler's temporary. */
+	int (*file_temporary)(struct target_task *t, u32 *fd);
+
+	/* Writes everything that is dirty. */
+	int (*sync)(struct target_task *t);
 
 	/* Accesses each page of [va, va + len) once. @seed other than 0: in a seeded random order.
 	 * -EFAULT where nothing is mapped or the protection forbids it. */

@@ -28,6 +28,14 @@ machine "numa-64" {
 	},
 
 	disks = {
+		data = {
+			kind = "rotating", size = "256G",
+			seek_min = "1ms", seek_max = "15ms", rotation = "6ms", -- 10,000 rpm
+			rate = "120M",
+			requests = 128, max_request = "512K",
+			variation = "5%",
+			source = "assumed: as the disk for swap",
+		},
 		swap = {
 			kind = "rotating",
 			seek_min = "1ms", seek_max = "15ms", rotation = "6ms", -- 10,000 rpm

@@ -33,6 +33,14 @@ machine "small" {
 			variation = "10%",
 			source = "assumed: a SATA flash disk",
 		},
+		data = {
+			kind = "flash", size = "8G",
+			read_latency = "90us", write_latency = "30us",
+			read_rate = "500M", write_rate = "400M",
+			channels = 8, requests = 64, max_request = "512K",
+			variation = "10%",
+			source = "assumed: a SATA flash disk, for files",
+		},
 		zram = { kind = "ram", ratio = "38%", source = "published: lz4, 2.63 to 1" },
 	},
 }

@@ -21,7 +21,8 @@
 
 #define TAG_GARBAGE 0UL /* a frame or block that nobody has written */
 #define TAG_ZERO 1UL
-#define TAG_FIRST_WRITE 2UL
+#define TAG_STALE 2UL /* what a file's block had before: its first write was lost */
+#define TAG_FIRST_WRITE 3UL
 
 /*
  * What a program expects of a page: a tag (TAG_GARBAGE: never touched, reads as zeros, or, in a private
@@ -412,6 +413,8 @@ static const char *tag_text(char *buf, size_t size, u64 tag)
 		return "garbage";
 	if (tag == TAG_ZERO)
 		return "zeros";
+	if (tag == TAG_STALE)
+		return "what was on the disk before";
 	snprintf(buf, size, "write %lu", tag);
 	return buf;
 }
@@ -577,7 +580,9 @@ void sim_tag_io_end(struct sim *sim, struct world_io *io, int err)
 		if (io->write)
 			*block = taken[i];
 		else
-			*frame = *block;
+			*frame = *block == TAG_GARBAGE && sim->w.hw->disk[io->disk].files
+			                 ? TAG_STALE
+			                 : *block;
 	}
 	free(taken);
 	io->engine[0] = 0;

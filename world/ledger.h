@@ -47,6 +47,7 @@
 	X(WRITE, "write")                                                                          \
 	X(FSYNC, "fsync")                                                                          \
 	X(TRUNCATE, "truncate")                                                                    \
+	X(FADVISE, "fadvise")                                                                      \
 	/* memory manager */                                                                       \
 	X(ALLOC, "alloc")                                                                          \
 	X(FREE, "free")                                                                            \
@@ -140,6 +141,8 @@ enum ledger_lock {
 	X(DIRECT_RECLAIM, "direct_reclaim")                                                        \
 	X(SWAP_READ, "swap_read")                                                                  \
 	X(SWAP_WRITE, "swap_write")                                                                \
+	X(READ, "read")                                                                            \
+	X(WRITE, "write")                                                                          \
 	X(FILE_READ, "file_read")                                                                  \
 	X(FILE_WRITE, "file_write")                                                                \
 	X(RUN_DELAY, "run_delay")

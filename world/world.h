@@ -655,14 +655,19 @@ static inline void __spin_check_use(struct world_cpu *c, const struct spinlock *
 	              ledger_lock_name[l->class]);
 }
 
-static inline void __spin_taken(struct world_cpu *c, struct spinlock *l)
+static inline void __spin_taken_unchecked(struct world_cpu *c, struct spinlock *l)
 {
-	__spin_check_use(c, l);
 	c->nr_spin += 1;
 	l->owner = c->id + 1u;
 	__charge2(c, __world_line_write(c, &l->line), COST_SPIN);
 	l->taken_at = c->clock;
 	c->ledger->lock[l->class].acquisitions += 1;
+}
+
+static inline void __spin_taken(struct world_cpu *c, struct spinlock *l)
+{
+	__spin_check_use(c, l);
+	__spin_taken_unchecked(c, l);
 }
 
 /* Takes @l, waiting for it. Assumes this CPU does not hold it (checked). Order point. */
@@ -688,6 +693,23 @@ static inline bool __must_check spin_trylock(struct spinlock *l)
 		return false;
 	}
 	__spin_taken(c, l);
+	return true;
+}
+
+/*
+ * The same for an interrupt, of a lock that tasks hold with interrupts on: only waiting for it could be
+ * for ever, and what the interrupted task holds is found taken.
+ */
+static inline bool __must_check spin_trylock_in_irq(struct spinlock *l)
+{
+	struct world_cpu *c = world_self;
+
+	world_order();
+	if (l->owner || l->nr_waiters || l->free_at > c->clock) {
+		world_line_read(&l->line);
+		return false;
+	}
+	__spin_taken_unchecked(c, l);
 	return true;
 }
 

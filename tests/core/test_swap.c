@@ -186,7 +186,8 @@ static void op_move(u32 cpu, u32 i, enum batch b)
 		wanted &= p->swapbacked;
 		break;
 	default:
-		rotate_reclaimable_page(rig.m, p->page);
+		if (rotate_reclaimable_page(rig.m, p->page))
+			rotate_full_batch(rig.m);
 		wanted &= !p->active || mo.rotate_active;
 	}
 	if (wanted)

@@ -265,7 +265,7 @@ TEST(what_is_not_declared_has_a_default)
 	assert_string_equal(s->kernel, "6.18");
 	assert_int_equal(s->nr_variants, 1);
 	assert_string_equal(s->variant[0].name, "default");
-	assert_true(s->shape.swap_bytes == 0 && s->hw->nr_disks == 0);
+	assert_true(s->shape.swap_bytes == 0 && s->hw->nr_disks == 1); /* of files */
 	scenario_free(s);
 }
 

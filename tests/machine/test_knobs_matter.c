@@ -124,6 +124,7 @@ static void file_worker(struct task *t, void *arg)
 	u32 me = r->next++;
 	u32 fd[2];
 	u64 own, all, copy;
+	u64 done;
 
 	(void)t;
 	if (do_open(r->m, r->file[me], &fd[0]) || do_open(r->m, r->file[4], &fd[1]))
@@ -137,6 +138,8 @@ static void file_worker(struct task *t, void *arg)
 		    mm_access(r->m, all, len / 2, WORLD_READ, 7 + me) ||
 		    mm_access(r->m, own, len / 8, WORLD_WRITE, 0) ||
 		    mm_access(r->m, all, len, WORLD_WRITE, 9 + me) ||
+		    do_pwrite(r->m, fd[0], len / 2, len / 2, &done) ||
+		    do_pread(r->m, fd[1], 0, len, &done) || do_fsync(r->m, fd[0]) ||
 		    mm_access(r->m, copy, len / 4, WORLD_FILL, 0))
 			return;
 		world_syscall_enter();

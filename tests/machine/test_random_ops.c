@@ -26,7 +26,8 @@
 #include "tests/machine/workers.h"
 
 #define STREAM_CASE 1
-#define STREAM_KNOB 3 /* 2: workers.h */
+#define STREAM_KNOB 3 /* 2, 4: workers.h */
+#define STREAM_CASE_FILES 5
 #define CASES_DEFAULT 60
 #define CASE_CPU_SECONDS 60       /* of the host: nothing runs that long unless it runs for ever */
 #define CASE_MAX_NS 3000000000000 /* a disk that fails and seeks is slow */
@@ -42,6 +43,8 @@ struct random_case {
 	struct sim_options opt;
 	struct plan plan;
 	u32 nr_tasks;
+	u64 file_size[FILES_MAX];
+	bool file_sparse[FILES_MAX];
 };
 
 /* What must be the same the second time. */
@@ -184,7 +187,30 @@ static void force_knobs(struct knobs *k, const char *list)
 	}
 }
 
-static void case_init(struct random_case *c, u64 seed, const char *forced)
+/* Half of the cases have files, on a flash or rotating disk that may fail, or be too small. */
+static void random_files(struct random_case *c)
+{
+	struct rand_stream r;
+	struct hw_disk *d;
+	u64 bytes;
+
+	rand_init(&r, c->seed, STREAM_CASE_FILES, 0);
+	if (chance(&r, 50))
+		return;
+	bytes = (chance(&r, 20) ? 2 : 64) << 20;
+	d = chance(&r, 70) ? hw_add_flash(c->hw, bytes) : hw_add_rotating(c->hw, bytes);
+	d->files = true;
+	if (chance(&r, 15))
+		d->error_ppm = 1 + (u32)rand_below(&r, 20000);
+	c->plan.nr_files = 1 + (u32)rand_below(&r, FILES_MAX);
+	c->plan.file_pages = 16 + rand_below(&r, 2500);
+	for (u32 i = 0; i < c->plan.nr_files; i++) {
+		c->file_size[i] = rand_below(&r, c->plan.file_pages * PAGE_SIZE);
+		c->file_sparse[i] = bytes < 16 << 20 || chance(&r, 40);
+	}
+}
+
+static void case_init(struct random_case *c, u64 seed, const char *forced, bool files)
 {
 	struct rand_stream r;
 
@@ -211,6 +237,8 @@ static void case_init(struct random_case *c, u64 seed, const char *forced)
 	if (chance(&r, 10))
 		random_failures(c, &r);
 	c->nr_tasks = 1 + (u32)rand_below(&r, 5);
+	if (files)
+		random_files(c);
 }
 
 static void case_describe(const struct random_case *c, FILE *f)
@@ -226,9 +254,11 @@ static void case_describe(const struct random_case *c, FILE *f)
 	fprintf(f, "case 0x%lx: %s, %u CPUs, %u nodes, %lu pages", c->seed, c->preset,
 	        c->hw->nr_cpus, c->hw->nr_nodes, nr_pages);
 	for (u32 i = 0; i < c->hw->nr_disks; i++)
-		fprintf(f, ", swap on %s of %lu MiB (%u errors a million)",
-		        kind[c->hw->disk[i].kind], c->hw->disk[i].size_bytes >> 20,
-		        c->hw->disk[i].error_ppm);
+		fprintf(f, ", %s on %s of %lu MiB (%u errors a million)",
+		        c->hw->disk[i].files ? "files" : "swap", kind[c->hw->disk[i].kind],
+		        c->hw->disk[i].size_bytes >> 20, c->hw->disk[i].error_ppm);
+	if (c->plan.nr_files)
+		fprintf(f, "; %u files of up to %lu pages", c->plan.nr_files, c->plan.file_pages);
 	fprintf(f, "; %u tasks%s of %u operations on up to %lu pages%s%s", c->nr_tasks,
 	        c->plan.threads ? " with threads" : "", c->plan.nr_ops, c->plan.max_pages,
 	        c->opt.explore ? "; explores" : "", c->opt.tracing ? "; traced" : "");
@@ -260,6 +290,13 @@ static void janitor_main(struct task *t, void *arg)
 	do
 		world_sleep(100000000);
 	while (p->nr_running || !machine_is_quiet(p->m));
+	world_syscall_exit();
+	/* Removing a file takes its pages, blocks and shadows with it. */
+	for (u32 i = 0; i < p->nr_files; i++)
+		do_unlink(p->m, p->ino[i]);
+	world_syscall_enter();
+	while (!machine_is_quiet(p->m))
+		world_sleep(100000000);
 	world_syscall_exit();
 }
 
@@ -329,8 +366,11 @@ static struct outcome run_case(struct random_case *c)
 	if (!p->m)
 		panic("%s", err);
 	for (u32 i = 0; i < c->hw->nr_disks; i++)
-		BUG_ON(do_swapon(p->m, i, -1));
+		BUG_ON(!c->hw->disk[i].files && do_swapon(p->m, i, -1));
 	frames_at_boot = frames_out(p->m);
+	for (u32 i = 0; i < p->nr_files; i++)
+		BUG_ON(machine_file_create(p->m, "file", c->file_size[i], c->file_sparse[i],
+		                           &p->ino[i]));
 	start_tasks(c);
 	memcpy(w->fail_every, c->opt.fail_every, sizeof(w->fail_every));
 	rc = sim_run(w);
@@ -340,19 +380,20 @@ static struct outcome run_case(struct random_case *c)
 	while (p->nr_tasks)
 		task_put(p->task[--p->nr_tasks]);
 	machine_audit(p->m);
+	xa_drop_stocks(p->m);
 	nothing_is_left(p->m, frames_at_boot);
 	machine_destroy(p->m);
 	sim_destroy(w);
 	return o;
 }
 
-static struct outcome run_seed(u64 seed, const char *forced)
+static struct outcome run_seed(u64 seed, const char *forced, bool files)
 {
 	static const struct itimerval limit = {.it_value.tv_sec = CASE_CPU_SECONDS};
 	struct random_case c;
 	struct outcome o;
 
-	case_init(&c, seed, forced);
+	case_init(&c, seed, forced, files);
 	running = &c;
 	if (getenv("QUIRE_VERBOSE"))
 		case_describe(&c, stdout);
@@ -370,8 +411,8 @@ static struct outcome run_seed(u64 seed, const char *forced)
 
 static void run_seed_twice(u64 seed, const char *forced)
 {
-	struct outcome a = run_seed(seed, forced);
-	struct outcome b = run_seed(seed, forced);
+	struct outcome a = run_seed(seed, forced, true);
+	struct outcome b = run_seed(seed, forced, true);
 
 	if (a.elapsed_ns != b.elapsed_ns || a.digest != b.digest || a.nr_killed != b.nr_killed ||
 	    a.nr_workers != b.nr_workers)
@@ -421,7 +462,7 @@ TEST(random_operations_keep_every_invariant)
 		u64 seed = first ? strtoull(first, NULL, 0) + i : rand_hash(test_seed(), 0, i, 0);
 
 		if (i % TWICE_EVERY)
-			run_seed(seed, forced);
+			run_seed(seed, forced, true);
 		else
 			run_seed_twice(seed, forced);
 	}
@@ -433,23 +474,26 @@ TEST(cases_that_once_failed_pass)
 	static const struct {
 		u64 seed;
 		const char *knobs;
+		bool files;
 	} known[] = {
 		/* do_wait() freed a child that was on its way off another CPU. */
-		{0x4c5, NULL},
+		{0x4c5, NULL, false},
 		/* A 4.0 victim without reserves went on reclaiming in today's slow path. */
-		{0x93, "alloc.slowpath=6.18 oom.reserves=memdie"},
+		{0x93, "alloc.slowpath=6.18 oom.reserves=memdie", false},
 		/* kswapd scanned a node's file list, which was empty, and was never done. */
-		{0x45, "reclaim.kswapd=3.12 lru.per=node reclaim.scan_balance=recent"},
+		{0x45, "reclaim.kswapd=3.12 lru.per=node reclaim.scan_balance=recent", false},
 		/* kswapd of 3.12 did not give up a node's lists, and throttled tasks waited on. */
-		{0x8c, "reclaim.kswapd=3.12 lru.per=node reclaim.scan_balance=cost "
-	               "madvise.free_list=inactive_file"},
+		{0x8c,
+	         "reclaim.kswapd=3.12 lru.per=node reclaim.scan_balance=cost "
+	         "madvise.free_list=inactive_file",
+	         false},
 		/* They did not hear that kswapd of 6.18 had given up lists of zones. */
-		{0x38, "reclaim.kswapd=6.18 lru.per=zone"},
+		{0x38, "reclaim.kswapd=6.18 lru.per=zone", false},
 	};
 
 	prepare();
 	for (u32 i = 0; i < ARRAY_SIZE(known) && !getenv("QUIRE_CASE"); i++)
-		run_seed(known[i].seed, known[i].knobs);
+		run_seed(known[i].seed, known[i].knobs, known[i].files);
 }
 
 TEST_MAIN("random_ops")

@@ -21,6 +21,9 @@
 #define CHILDREN_MAX 3
 #define DEPTH_MAX 2
 #define TASKS_MAX 256
+#define FILES_MAX 6
+#define FDS_MAX 3
+#define STREAM_FILES 4 /* of a worker's file operations; 3: test_random_ops.c */
 
 /* What the tasks of one case share. */
 struct plan {
@@ -28,6 +31,9 @@ struct plan {
 	u64 seed;
 	u64 max_pages; /* of one mapping */
 	u32 nr_ops;
+	u32 nr_files; /* 0: no files */
+	u32 ino[FILES_MAX];
+	u64 file_pages; /* they grow to that */
 	bool threads;   /* tasks start others in their address space */
 	bool fails;     /* failures are injected: any call may return -ENOMEM */
 	u32 nr_workers; /* created so far */
@@ -51,6 +57,8 @@ struct worker {
 	struct plan *plan;
 	struct space *space;
 	struct rand_stream r;
+	struct rand_stream fr; /* of file operations */
+	u32 fd[FDS_MAX];
 	u32 depth;
 	u32 nr_children;
 	struct task *child[CHILDREN_MAX];
@@ -77,6 +85,7 @@ static struct worker *worker_new(struct plan *p, const struct worker *parent, bo
 		w->space->nr_users = 0;
 	}
 	w->space->nr_users += 1;
+	rand_init(&w->fr, p->seed, STREAM_FILES, p->nr_workers);
 	rand_init(&w->r, p->seed, STREAM_TASK, p->nr_workers++);
 	return w;
 }
@@ -197,6 +206,8 @@ static int op_advise(struct worker *w)
 	if (!pick(w, &i, &va, &len))
 		return 0;
 	rc = do_madvise(w->plan->m, va, len, advice[rand_below(&w->r, ARRAY_SIZE(advice))]);
+	if (rc == -EINVAL && w->plan->nr_files)
+		return 0;                /* MADV_FREE of a file */
 	return expected(w, rc, -ENOMEM); /* a hole: mprotect and munmap make them */
 }
 
@@ -294,10 +305,15 @@ static int op_compute(struct worker *w)
 	return 0;
 }
 
+#include "tests/machine/file_ops.h"
+
 static int one_op(struct worker *w)
 {
-	u64 op = rand_below(&w->r, 100);
+	u64 op;
 
+	if (w->plan->nr_files && rand_below(&w->fr, 100) < 35)
+		return file_op(w);
+	op = rand_below(&w->r, 100);
 	if (op < 13)
 		return op_map(w);
 	if (op < 15)
@@ -330,6 +346,7 @@ static void worker_main(struct task *t, void *arg)
 		rc = one_op(w);
 	while (!rc && w->nr_children)
 		rc = op_wait(w);
+	worker_close_all(w);
 	if (rc) {
 		/* Only a kill ends a worker early, by the OOM killer or SIGBUS: all else is a bug. */
 		VM_BUG_ON_MSG(rc != -EINTR || !task_killed(t), "a call of task %s (%u) returned %d",
