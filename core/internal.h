@@ -312,6 +312,13 @@ static inline struct page *alloc_page(struct machine *m, gfp_t gfp)
 	return alloc_pages(m, gfp, 0);
 }
 
+/*
+ * The same for one page that is filled with zeros, cheap for who maps it at once: everything but @late
+ * ns has been charged before the page is taken, and the caller charges those when it is done. So no
+ * other CPU comes between the taking and the lock of the page table.
+ */
+struct page *alloc_zeroed_page(struct machine *m, gfp_t gfp, u32 *late);
+
 /* Drops a reference to a block that is on no list and frees it at 0. Never switches tasks. */
 void __free_pages(struct machine *m, struct page *page, unsigned int order);
 
@@ -330,6 +337,7 @@ void free_huge_page(struct machine *m, struct page *head);
 /* Frees pages whose refcount is already 0 and that are on no LRU list: to the per-CPU lists. */
 void free_unref_page(struct machine *m, struct page *page);
 void free_unref_page_list(struct machine *m, struct page_list *list);
+void free_unref_pages(struct machine *m, struct page **pages, u32 nr); /* the last one first */
 /* The same for pages that reclaim took: before 4.15 they go where they are used again last. */
 void free_cold_page_list(struct machine *m, struct page_list *list);
 
@@ -478,7 +486,7 @@ static inline void get_page(struct page *page)
 	page->refcount += 1;
 }
 /* Drops a reference to each of @nr pages; frees those that reach 0 together, one lru_lock hold per
- * run of pages of a lruvec. */
+ * run of pages of a lruvec. The array is used up. */
 void release_pages(struct machine *m, struct page **pages, u32 nr);
 enum lru_list page_lru(const struct page *page);
 /* lru_lock held. They keep list, size, nr_ items. */

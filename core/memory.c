@@ -105,6 +105,7 @@ static int do_anonymous_page(struct vm_fault *f)
 {
 	struct machine *m = f->m;
 	struct page *page;
+	u32 late;
 	int ret;
 
 	if (!f->write)
@@ -112,18 +113,18 @@ static int do_anonymous_page(struct vm_fault *f)
 	ret = fault_anon_prepare(f);
 	if (unlikely(ret))
 		return ret;
-	page = alloc_page(m, GFP_HIGHUSER_MOVABLE);
+	page = alloc_zeroed_page(m, GFP_HIGHUSER_MOVABLE, &late);
 	if (unlikely(!page))
 		return VM_FAULT_OOM;
-	world_frame_clear(page_to_pfn(m, page));
 	page_set(page, PG_uptodate);
 
-	if (unlikely(!fault_lock_pte(f))) {
+	if (likely(fault_lock_pte(f))) {
+		map_new_page(f, page, NULL);
+		spin_unlock(fault_ptl(f));
+	} else {
 		put_page(m, page);
-		return 0;
 	}
-	map_new_page(f, page, NULL);
-	spin_unlock(fault_ptl(f));
+	charge_ns(late);
 	return 0;
 }
 

@@ -73,14 +73,20 @@ static __always_inline void numa_event(struct zone *z, struct stat_cpu *s, enum 
 		numa_fold(z, s, item);
 }
 
+/* NUMA_HIT, NUMA_LOCAL, and the turn in the fair pass. */
+static inline u32 nr_alloc_counters(const struct machine *m)
+{
+	return 2 + m->knob.zone_fair;
+}
+
 /*
- * The zone's counters of an allocation. Its turn in the fair pass shortens; that is looked at
- * without an order point, since the watermark test has just had one.
+ * The zone's counters of an allocation, unless they are @paid for already. Its turn in the fair
+ * pass shortens; that is looked at without an order point, since the watermark test has just had one.
  */
 static __always_inline void count_zone_alloc(struct machine *m, struct zone *preferred,
-                                             struct zone *z, unsigned int order)
+                                             struct zone *z, unsigned int order, bool paid)
 {
-	struct stat_cpu *s = stat_cpu(m, &z->stat, 2 + m->knob.zone_fair);
+	struct stat_cpu *s = stat_cpu(m, &z->stat, paid ? 0 : nr_alloc_counters(m));
 
 	if (m->knob.zone_fair) {
 		__mod_stat(m, &z->stat, s, NR_ALLOC_BATCH, -(1L << order));
@@ -125,7 +131,7 @@ static __always_inline struct page *rmqueue(struct machine *m, struct zone *pref
 		page = rmqueue_buddy(z, order, mt, alloc_flags);
 	if (unlikely(!page))
 		return NULL;
-	count_zone_alloc(m, preferred, z, order);
+	count_zone_alloc(m, preferred, z, order, false);
 	prep_new_page(m, z, page, gfp, order);
 	/* 5.0: the marks have been raised, and kswapd need not find out by itself. */
 	if (unlikely(z->flags & ZONE_BOOSTED_WATERMARK) && alloc_flags & ALLOC_KSWAPD) {
@@ -298,46 +304,52 @@ static noinline struct page *alloc_pages_slow(struct machine *m, gfp_t gfp, unsi
 	return page;
 }
 
+/* Is nothing special about @z, which has more than the mark? Looks at what other CPUs change. */
+static __always_inline bool zone_is_easy(const struct machine *m, const struct zone *z, gfp_t gfp)
+{
+	enum zone_watermarks mark = pcp_is_auto(m) ? WMARK_HIGH : WMARK_LOW;
+	long free = atomic_long_peek(&z->stat.v[NR_FREE_PAGES]);
+
+	return likely(
+		!(z->flags & (ZONE_FAIR_DEPLETED | ZONE_BELOW_HIGH | ZONE_BOOSTED_WATERMARK)) &&
+		z->type <= gfp_zone_table[gfp & 15] && free > (long)wmark(z, mark) &&
+		free >= z->estimate_mark);
+}
+
 /*
  * The request that is nearly all of them: one page from a per-CPU list that has some,
- * in the CPU's own node, from a zone where nothing is special. NULL, with nothing done and nothing
- * charged: the general way must decide.
+ * in the CPU's own node, from a zone where nothing is special. NULL, with nothing done: the general
+ * way must decide.
  *
- * There is one order point, before anything is looked at. No other CPU, and no interrupt, comes
- * between the look and the taking.
+ * What is known to be paid for is charged first, and then there is one order point: what comes after
+ * it, here and, in a fault, until the page is mapped, happens at one time. So the first look is no
+ * more than a guess at which way it will be, and it may cost a charge too many. The cost of the
+ * zone's line, which only the order point decides, is left to the caller to spend: @late, in ns.
  */
-static __always_inline struct page *alloc_page_fast(struct machine *m, gfp_t gfp)
+static __always_inline struct page *alloc_page_fast(struct machine *m, gfp_t gfp, u32 *late)
 {
 	const struct pglist_data *pgdat = this_node(m);
 	struct zone *z = pgdat->zonelist[0];
-	bool fixed = !pcp_is_auto(m);
-	struct per_cpu_pages *pcp;
+	struct per_cpu_pages *pcp = z->pcp[world_self->id];
 	struct page_list *list;
 	struct page *page;
-	long free;
 
-	world_order();
-	if (unlikely(z->flags & (ZONE_FAIR_DEPLETED | ZONE_BELOW_HIGH | ZONE_BOOSTED_WATERMARK) ||
-	             z->type > gfp_zone_table[gfp & 15] || z->pgdat != pgdat))
-		return NULL;
-	free = atomic_long_peek(&z->stat.v[NR_FREE_PAGES]);
-	if (unlikely(free <= (long)wmark(z, fixed ? WMARK_LOW : WMARK_HIGH) ||
-	             free < z->estimate_mark))
-		return NULL;
-	pcp = z->pcp[world_self->id];
-	if (unlikely(!pcp))
+	if (unlikely(!pcp || z->pgdat != pgdat))
 		return NULL;
 	list = &pcp->list[gfp_migratetype(m, gfp)];
-	if (unlikely(page_list_empty(list)))
+	if (unlikely(page_list_empty(list) || !zone_is_easy(m, z, gfp)))
 		return NULL;
-	if (!fixed && unlikely(!pcp_lock_fast(pcp)))
+	charge_alloc_fast(nr_alloc_counters(m));
+	world_order();
+	if (unlikely(page_list_empty(list) || !zone_is_easy(m, z, gfp)))
+		return NULL;
+	if (pcp_is_auto(m) && unlikely(!pcp_lock_fast(pcp)))
 		return NULL;
 	page = pcp_pop(pcp, list, 0);
-	charge_alloc_fast();
-	if (!fixed)
+	if (pcp_is_auto(m))
 		pcp_unlock_fast(pcp);
-	world_line_read(&z->stat.line);
-	count_zone_alloc(m, z, z, 0);
+	*late = count_cost(__world_line_read(world_self, &z->stat.line));
+	count_zone_alloc(m, z, z, 0, true);
 	prep_new_page(m, z, page, gfp, 0);
 	return page;
 }
@@ -357,14 +369,22 @@ static noinline struct page *alloc_pages_general(struct machine *m, gfp_t gfp, u
 	return page;
 }
 
+static inline bool may_alloc_fast(const struct machine *m)
+{
+	return likely(!m->world->fail_every[WORLD_FAIL_PAGE_ALLOC]);
+}
+
 struct page *alloc_pages(struct machine *m, gfp_t gfp, unsigned int order)
 {
 	struct page *page = NULL;
+	u32 late;
 	u64 pfn;
 
-	if (likely(!order && !m->world->fail_every[WORLD_FAIL_PAGE_ALLOC]))
-		page = alloc_page_fast(m, gfp);
-	if (unlikely(!page))
+	if (!order && may_alloc_fast(m))
+		page = alloc_page_fast(m, gfp, &late);
+	if (likely(page))
+		charge_ns(late);
+	else
 		page = alloc_pages_general(m, gfp, order);
 	if (unlikely(!page))
 		return NULL;
@@ -373,6 +393,23 @@ struct page *alloc_pages(struct machine *m, gfp_t gfp, unsigned int order)
 		for (unsigned long i = 0; i < 1UL << order; i++)
 			world_frame_clear(pfn + i);
 	world_trace(EVENT_ALLOC, pfn, order);
+	return page;
+}
+
+struct page *alloc_zeroed_page(struct machine *m, gfp_t gfp, u32 *late)
+{
+	struct page *page = NULL;
+
+	*late = 0;
+	charge(COST_PAGE_CLEAR);
+	if (may_alloc_fast(m))
+		page = alloc_page_fast(m, gfp, late);
+	if (unlikely(!page))
+		page = alloc_pages_general(m, gfp, 0);
+	if (unlikely(!page))
+		return NULL;
+	__world_frame_clear(page_to_pfn(m, page));
+	world_trace(EVENT_ALLOC, page_to_pfn(m, page), 0);
 	return page;
 }
 
@@ -485,6 +522,19 @@ static void free_page_list(struct machine *m, struct page_list *list, bool cold)
 	for (u32 link = list->first; link; link = page_link(list, link)->lru_next)
 		free_pages_prepare(m, page_link(list, link), 0);
 	free_pcp_list(m, list, cold);
+}
+
+void free_unref_pages(struct machine *m, struct page **pages, u32 nr)
+{
+	for (u32 i = nr; i--;)
+		free_pages_prepare(m, pages[i], 0);
+	if (pcp_is_auto(m)) {
+		free_pcp_pages(m, pages, nr);
+		return;
+	}
+	for (u32 i = nr; i--;)
+		if (!free_pcp_fast(m, pages[i]))
+			free_pcp_page(m, page_zone(m, pages[i]), pages[i], 0, false);
 }
 
 void free_unref_page_list(struct machine *m, struct page_list *list)

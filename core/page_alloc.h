@@ -21,8 +21,8 @@ static inline bool lists_follow_blocks(const struct machine *m)
 	return m->knob.fallback == FALLBACK_6_18;
 }
 
-/* What an order-0 allocation from a per-CPU list charges, lines and counters apart. */
-static __always_inline void charge_alloc_fast(void)
+/* What an order-0 allocation from a per-CPU list charges, with @nr_counters but without lines. */
+static __always_inline void charge_alloc_fast(u32 nr_counters)
 {
 	struct world_cpu *c = world_self;
 	const u32 *cost = c->cost;
@@ -32,7 +32,9 @@ static __always_inline void charge_alloc_fast(void)
 	count[COST_WATERMARK] += 1;
 	count[COST_PCP] += 1;
 	count[COST_PAGE_LINE] += 1;
-	c->clock += cost[COST_ALLOC] + cost[COST_WATERMARK] + cost[COST_PCP] + cost[COST_PAGE_LINE];
+	count[COST_VMSTAT] += nr_counters;
+	c->clock += cost[COST_ALLOC] + cost[COST_WATERMARK] + cost[COST_PCP] +
+	            cost[COST_PAGE_LINE] + (u64)cost[COST_VMSTAT] * nr_counters;
 }
 
 /* ---- mmzone.c ------------------------------------------------------------------------------- */
@@ -220,6 +222,7 @@ struct page *rmqueue_pcplist(struct machine *m, struct zone *z, unsigned int ord
 void free_pcp_page(struct machine *m, struct zone *z, struct page *page, unsigned int order,
                    bool cold);
 void free_pcp_list(struct machine *m, struct page_list *list, bool cold);
+void free_pcp_pages(struct machine *m, struct page **pages, u32 nr); /* the last one first */
 
 /* 6.7: the list gives back what its CPU did not need lately. Pages still to go: true. */
 bool decay_pcp_high(struct machine *m, struct zone *z, struct per_cpu_pages *pcp);

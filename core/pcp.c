@@ -377,37 +377,59 @@ void free_pcp_page(struct machine *m, struct zone *z, struct page *page, unsigne
 }
 
 /*
- * The same for a list of pages, all checked and counted. 6.18 holds the lock of a per-CPU list for
- * as long as the pages are of its zone, but for no more than a folio batch.
+ * The same for many pages, all checked and counted. 6.18 holds the lock of a per-CPU list for as long
+ * as the pages are of its zone, but for no more than a folio batch.
  */
+struct pcp_walk {
+	struct machine *m;
+	struct zone *held; /* NULL: no list is ours */
+	struct per_cpu_pages *pcp;
+	u32 nr; /* pages given in this hold */
+};
+
+static inline void pcp_walk_unlock(struct pcp_walk *w)
+{
+	if (w->held)
+		pcp_unlock(w->m, w->pcp);
+	w->held = NULL;
+}
+
+static inline void pcp_walk_free(struct pcp_walk *w, struct page *page, bool cold)
+{
+	struct zone *z = page_zone(w->m, page);
+
+	if (z != w->held || w->nr == PAGEVEC_MAX)
+		pcp_walk_unlock(w);
+	if (!w->held) {
+		w->pcp = zone_pcp(z);
+		if (!pcp_trylock(w->m, w->pcp)) {
+			free_one_page(z, page, 0);
+			return;
+		}
+		w->held = z;
+		w->nr = 0;
+	}
+	free_commit(w->m, z, w->pcp, page, 0, cold);
+	w->nr += 1;
+}
+
 void free_pcp_list(struct machine *m, struct page_list *list, bool cold)
 {
-	struct per_cpu_pages *pcp = NULL;
-	struct zone *held = NULL;
+	struct pcp_walk w = {.m = m};
 	struct page *page;
-	u32 nr = 0;
 
-	while ((page = page_list_pop(list))) {
-		struct zone *z = page_zone(m, page);
+	while ((page = page_list_pop(list)))
+		pcp_walk_free(&w, page, cold);
+	pcp_walk_unlock(&w);
+}
 
-		if (held && (z != held || nr == PAGEVEC_MAX)) {
-			pcp_unlock(m, pcp);
-			held = NULL;
-		}
-		if (!held) {
-			pcp = zone_pcp(z);
-			if (!pcp_trylock(m, pcp)) {
-				free_one_page(z, page, 0);
-				continue;
-			}
-			held = z;
-			nr = 0;
-		}
-		free_commit(m, z, pcp, page, 0, cold);
-		nr += 1;
-	}
-	if (held)
-		pcp_unlock(m, pcp);
+void free_pcp_pages(struct machine *m, struct page **pages, u32 nr)
+{
+	struct pcp_walk w = {.m = m};
+
+	while (nr)
+		pcp_walk_free(&w, pages[--nr], false);
+	pcp_walk_unlock(&w);
 }
 
 /* ---- draining ------------------------------------------------------------------------------------------------------ */

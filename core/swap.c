@@ -98,6 +98,7 @@ struct lru_walk {
 	u32 key;               /* zone and node bits of the last page's flags */
 	enum lru_list lru;     /* nr pages of zone came to, or left, this list */
 	long nr;               /* not yet in the counters; positive or negative */
+	u32 nr_moved;          /* of the lruvec that is locked; not yet charged */
 };
 
 #define LRU_WALK(machine) ((struct lru_walk){.m = (machine), .key = ~0u})
@@ -121,6 +122,8 @@ static void lru_walk_unlock(struct lru_walk *w)
 {
 	if (!w->locked)
 		return;
+	charge_n(COST_LRU_ADD, w->nr_moved);
+	w->nr_moved = 0;
 	lru_walk_count_flush(w);
 	spin_unlock_irq(&w->locked->lru_lock);
 	w->locked = NULL;
@@ -164,9 +167,9 @@ static inline void lru_walk_del(struct lru_walk *w, struct page *page)
 	enum lru_list lru = page_lru(page);
 
 	VM_BUG_ON(!page_test(page, PG_lru));
-	charge(COST_LRU_ADD);
 	page_list_del(&lruvec->list[lru], page);
 	lru_walk_count(w, lru, -(long)compound_nr(page));
+	w->nr_moved += 1;
 }
 
 static noinline void __put_page(struct machine *m, struct page *page)
@@ -193,66 +196,73 @@ void put_page(struct machine *m, struct page *page)
 		__put_page(m, page);
 }
 
-static void release_list(struct machine *m, struct page_list *list)
+/*
+ * Drops a reference to each of @nr pages, all at one time. Those that nobody refers to any more go to
+ * @dead, which may be the same array; returns how many.
+ */
+static u32 drop_references(struct page **pages, u32 nr, struct page **dead)
 {
-	if (!page_list_empty(list))
-		free_unref_page_list(m, list);
+	u32 nr_dead = 0;
+
+	charge_n(COST_PAGE_FLAG, nr);
+	world_order();
+	for (u32 i = 0; i < nr; i++) {
+		struct page *page = compound_head(pages[i]);
+
+		VM_BUG_ON(page->refcount <= 0);
+		if (--page->refcount == 0)
+			dead[nr_dead++] = page;
+	}
+	return nr_dead;
 }
 
-/* Pages ahead of the one in hand whose struct page is fetched: DRAM takes as long as a few pages. */
-#define RELEASE_PREFETCH 8
+/* Takes dead pages off their lists. Those of an order are freed; the others stay in @dead: how many. */
+static u32 lru_del_dead(struct machine *m, struct page **dead, u32 nr)
+{
+	struct lru_walk w = LRU_WALK(m);
+	u32 nr_single = 0;
+
+	for (u32 i = 0; i < nr; i++) {
+		struct page *page = dead[i];
+
+		if (unlikely(page_is_compound(page))) {
+			lru_walk_unlock(&w);
+			__put_page(m, page);
+			continue;
+		}
+		if (page_test(page, PG_lru))
+			lru_walk_del(&w, page);
+		page_clear_lru_flags(page);
+		dead[nr_single++] = page;
+	}
+	lru_walk_unlock(&w);
+	return nr_single;
+}
 
 /*
  * A reference reaching 0 is seen by others at once: isolation finds refcount 0 and leaves the page,
  * which is still on its list, alone.
  *
  * Locks: takes lru_lock, for 32 pages at most (as since 3.19, so that interrupts are not held off
- * for a whole gather). Never switches tasks.
+ * for a whole gather). Never switches tasks. The array is used up.
  */
 void release_pages(struct machine *m, struct page **pages, u32 nr)
 {
-	struct lru_walk w = LRU_WALK(m);
-	struct page_list free = {0};
-	u32 nr_locked = 0;
+	u32 nr_dead = 0;
+	u32 n;
 
-	pagevec_prefetch(pages, min_t(u32, nr, RELEASE_PREFETCH));
-	for (u32 i = 0; i < nr; i++) {
-		struct page *page = pages[i];
+	pagevec_prefetch(pages, min_t(u32, nr, SWAP_CLUSTER_MAX));
+	for (u32 i = 0; i < nr; i += n) {
+		struct page **dead = pages + nr_dead;
+		u32 more;
 
-		if (i + RELEASE_PREFETCH < nr)
-			__builtin_prefetch(pages[i + RELEASE_PREFETCH], 1);
-		if (w.locked && ++nr_locked == SWAP_CLUSTER_MAX)
-			lru_walk_unlock(&w);
-		world_order();
-		charge(COST_PAGE_FLAG);
-		page = compound_head(page);
-		VM_BUG_ON(page->refcount <= 0);
-		if (--page->refcount)
-			continue;
-		if (page_is_compound(page)) {
-			lru_walk_unlock(&w);
-			__put_page(m, page);
-			continue;
-		}
-		if (page_test(page, PG_lru)) {
-			nr_locked = w.locked ? nr_locked : 0;
-			lru_walk_del(&w, page);
-		}
-		page_clear_lru_flags(page);
-
-		/* A list of pages is of one node. */
-		struct page *base = page_pgdat(m, page)->mem_map;
-
-		if (unlikely(free.base != base)) {
-			if (free.base)
-				lru_walk_unlock(&w);
-			release_list(m, &free);
-			page_list_init(&free, base);
-		}
-		page_list_add(&free, page);
+		n = min_t(u32, nr - i, SWAP_CLUSTER_MAX);
+		pagevec_prefetch(pages + i + n, min_t(u32, nr - i - n, SWAP_CLUSTER_MAX));
+		more = drop_references(pages + i, n, dead);
+		if (more)
+			nr_dead += lru_del_dead(m, dead, more);
 	}
-	lru_walk_unlock(&w);
-	release_list(m, &free);
+	free_unref_pages(m, pages, nr_dead);
 }
 
 /* ---- new pages ------------------------------------------------------------------------------------- */
@@ -269,10 +279,10 @@ static void pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 		enum lru_list lru = page_lru(page);
 
 		VM_BUG_ON(page_test(page, PG_lru));
-		charge(COST_LRU_ADD);
 		page_set(page, PG_lru);
 		page_list_add(&lruvec->list[lru], page);
 		lru_walk_count(&w, lru, compound_nr(page));
+		w.nr_moved += 1;
 		update_page_reclaim_stat(lruvec, is_file_lru(lru), is_active_lru(lru));
 	}
 	lru_walk_unlock(&w);

@@ -410,6 +410,15 @@ static inline void charge2(enum world_cost a, enum world_cost b)
 	__charge2(world_self, a, b);
 }
 
+/* Counts @op; its time, which is returned, is for the caller to spend with charge_ns(). */
+static inline u32 count_cost(enum world_cost op)
+{
+	struct world_cpu *c = world_self;
+
+	c->cost_count[op] += 1;
+	return c->cost[op];
+}
+
 /* Charges @ns that no named operation describes (a computed transfer time). */
 static inline void charge_ns(u64 ns)
 {
@@ -1168,12 +1177,18 @@ static inline void world_timer_cancel(struct world_timer *t)
 
 /* ---- frames and disks -------------------------------------------------------------------------- */
 
-/* Fills a frame with zeros; charges PAGE_CLEAR. */
+/* Fills a frame with zeros; the caller charges PAGE_CLEAR. */
+static inline void __world_frame_clear(u64 pfn)
+{
+	if (unlikely(world_self->w->check))
+		world_self->w->ops->frame_clear(pfn);
+}
+
+/* The same, and charges it. */
 static inline void world_frame_clear(u64 pfn)
 {
 	charge(COST_PAGE_CLEAR);
-	if (unlikely(world_self->w->check))
-		world_self->w->ops->frame_clear(pfn);
+	__world_frame_clear(pfn);
 }
 
 /* Copies a frame; charges PAGE_COPY. */
