@@ -358,6 +358,42 @@ void __free_one_page(struct zone *z, u64 pfn, unsigned int order, enum migratety
 	add_to_free_list(z, pfn_to_page(m, pfn), order, mt, buddy_merge_likely(z, pfn, order));
 }
 
+/* The largest order of a block that begins, or ends, at @pfn and has at most @nr pages. */
+static unsigned int run_order(u64 pfn, u32 nr)
+{
+	return (unsigned int)min(__ffs64(pfn | BIT(MAX_ORDER - 1)), fls(nr) - 1);
+}
+
+/*
+ * Page by page, what is freed of a block merges with nothing outside it before the last page; so the
+ * block is freed as a whole, for what its pages would have cost.
+ */
+static void free_block_of_pages(struct zone *z, u64 pfn, unsigned int order, enum migratetype mt)
+{
+	u32 nr_more = (1u << order) - 1;
+
+	charge_n(COST_BUDDY, nr_more);
+	charge_n(COST_BUDDY_STEP, nr_more);
+	__free_one_page(z, pfn, order, mt);
+}
+
+void free_run(struct zone *z, u64 pfn, u32 nr, bool upwards, enum migratetype mt)
+{
+	u64 end = pfn + nr;
+
+	while (pfn < end) {
+		unsigned int order = run_order(upwards ? pfn : end, (u32)(end - pfn));
+
+		if (upwards) {
+			free_block_of_pages(z, pfn, order, mt);
+			pfn += 1UL << order;
+		} else {
+			end -= 1UL << order;
+			free_block_of_pages(z, end, order, mt);
+		}
+	}
+}
+
 /* @nr pages from @p on, in a row, to the tail of @list. */
 static void add_run(const struct zone *z, struct page_list *list, struct page *p, u32 nr,
                     enum migratetype mt)

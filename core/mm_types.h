@@ -296,6 +296,17 @@ static inline struct page *page_list_pop(struct page_list *l)
 	return p;
 }
 
+/* Takes off the last @nr pages, @p being the first of them. */
+static inline void page_list_cut_tail(struct page_list *l, struct page *p, unsigned long nr)
+{
+	l->last = p->lru_prev;
+	if (l->last)
+		l->base[l->last - 1].lru_next = 0;
+	else
+		l->first = 0;
+	l->nr -= nr;
+}
+
 static inline struct page *page_list_pop_tail(struct page_list *l)
 {
 	struct page *p = page_list_last(l);

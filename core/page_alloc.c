@@ -462,8 +462,8 @@ static noinline __cold void bad_page(const struct machine *m, const struct page 
 }
 
 /* Checks that nobody needs the pages any more, and makes them blank. */
-static __always_inline void free_pages_prepare(struct machine *m, struct page *page,
-                                               unsigned int order)
+static __always_inline void __free_pages_prepare(struct machine *m, struct page *page,
+                                                 unsigned int order)
 {
 	u64 pfn = page_to_pfn(m, page);
 
@@ -476,8 +476,15 @@ static __always_inline void free_pages_prepare(struct machine *m, struct page *p
 		p->mapping = 0;
 		world_frame_free(pfn + i);
 	}
-	count_vm_events(m, PGFREE, 1UL << order);
 	world_trace(EVENT_FREE, pfn, order);
+}
+
+/* The same, and counts them. */
+static __always_inline void free_pages_prepare(struct machine *m, struct page *page,
+                                               unsigned int order)
+{
+	__free_pages_prepare(m, page, order);
+	count_vm_events(m, PGFREE, 1UL << order);
 }
 
 /*
@@ -524,17 +531,47 @@ static void free_page_list(struct machine *m, struct page_list *list, bool cold)
 	free_pcp_list(m, list, cold);
 }
 
+/* To 4.0's lists: free_pcp_fast() for many, the charge and the look-ups once for a run of a zone. */
+static void free_pcp_pages_fixed(struct machine *m, struct page **pages, u32 nr)
+{
+	struct per_cpu_pages *pcp = NULL;
+	struct zone *z = NULL;
+	u32 key = ~0u;
+	u32 nr_given = 0; /* not yet charged */
+
+	while (nr) {
+		struct page *page = pages[--nr];
+		enum migratetype mt;
+
+		if (unlikely(page->flags >> PAGE_ZONE_SHIFT != key)) {
+			key = page->flags >> PAGE_ZONE_SHIFT;
+			z = zone_of_key(m, key);
+			pcp = zone_pcp(z);
+		}
+		if (unlikely(pcp->count + 1 >= pcp->high)) {
+			charge_n(COST_PCP, nr_given);
+			nr_given = 0;
+			free_pcp_page(m, z, page, 0, false);
+			continue;
+		}
+		mt = get_pageblock_migratetype(z, page_to_pfn(m, page));
+		page->index = mt;
+		page_list_add(&pcp->list[mt], page);
+		pcp->count += 1;
+		nr_given += 1;
+	}
+	charge_n(COST_PCP, nr_given);
+}
+
 void free_unref_pages(struct machine *m, struct page **pages, u32 nr)
 {
 	for (u32 i = nr; i--;)
-		free_pages_prepare(m, pages[i], 0);
-	if (pcp_is_auto(m)) {
+		__free_pages_prepare(m, pages[i], 0);
+	count_vm_events(m, PGFREE, nr);
+	if (pcp_is_auto(m))
 		free_pcp_pages(m, pages, nr);
-		return;
-	}
-	for (u32 i = nr; i--;)
-		if (!free_pcp_fast(m, pages[i]))
-			free_pcp_page(m, page_zone(m, pages[i]), pages[i], 0, false);
+	else
+		free_pcp_pages_fixed(m, pages, nr);
 }
 
 void free_unref_page_list(struct machine *m, struct page_list *list)

@@ -136,17 +136,50 @@ static __always_inline void pcp_unlock(const struct machine *m, struct per_cpu_p
 
 /* ---- returning batches ------------------------------------------------------------------------------------ */
 
-static void free_coldest(struct zone *z, struct page_list *list, unsigned int order)
+/*
+ * Takes the last page of @list off it, and up to @max with those before it whose frames are in a row
+ * with it, upwards or downwards, in one pageblock. Returns how many: negative if downwards.
+ */
+static s32 take_coldest(struct page_list *list, u64 pfn, u32 max)
+{
+	const struct page *last = page_list_last(list);
+	u32 room[2] = {pfn % PAGEBLOCK_PAGES, PAGEBLOCK_PAGES - 1 - pfn % PAGEBLOCK_PAGES};
+	struct page *p = page_list_last(list);
+	s32 nr = 1;
+	s32 step;
+
+	if (max > 1 && p->lru_prev && room[0] && page_link(list, p->lru_prev) == last - 1)
+		step = -1;
+	else
+		step = 1;
+	max = min(max, 1 + room[step > 0]);
+	while (nr < (s32)max && p->lru_prev && page_link(list, p->lru_prev) == p + step &&
+	       p[step].index == p->index) {
+		p += step;
+		nr += 1;
+	}
+	page_list_cut_tail(list, p, (unsigned long)nr);
+	return nr * step;
+}
+
+/* Returns the coldest page, and up to @max of those that are in a row with it. Returns how many. */
+static u32 free_coldest(struct zone *z, struct page_list *list, unsigned int order, u32 max)
 {
 	struct machine *m = z->machine;
-	struct page *p = page_list_pop_tail(list);
-	u64 pfn = page_to_pfn(m, p);
-	enum migratetype mt = (enum migratetype)p->index;
+	const struct page *last = page_list_last(list);
+	u64 pfn = page_to_pfn(m, last);
+	enum migratetype mt = (enum migratetype)last->index;
+	s32 run = take_coldest(list, pfn, order ? 1 : max);
+	u32 nr = (u32)(run < 0 ? -run : run);
 
 	/* 4.0 trusts the type noted when the page came; the block may have changed since. */
 	if (pcp_is_auto(m))
 		mt = get_pageblock_migratetype(z, pfn);
-	__free_one_page(z, pfn, order, mt);
+	if (order)
+		__free_one_page(z, pfn, order, mt);
+	else
+		free_run(z, run > 0 ? pfn : pfn - nr + 1, nr, run > 0, mt);
+	return nr;
 }
 
 /* 4.0: one from each type in turn, two from each if one type is empty, all from the last. */
@@ -166,9 +199,10 @@ static void free_bulk_fixed(struct zone *z, struct per_cpu_pages *pcp, s32 count
 		if (batch == MIGRATE_PCPTYPES)
 			batch = count;
 		do {
-			free_coldest(z, &pcp->list[mt], 0);
-			count -= 1;
-			batch -= 1;
+			u32 nr = free_coldest(z, &pcp->list[mt], 0, (u32)min(batch, count));
+
+			count -= (s32)nr;
+			batch -= (s32)nr;
 		} while (count && batch && !page_list_empty(&pcp->list[mt]));
 	}
 }
@@ -183,9 +217,11 @@ static void free_bulk_auto(struct zone *z, struct per_cpu_pages *pcp, s32 count,
 		unsigned int order = (unsigned int)i / MIGRATE_PCPTYPES;
 		u32 nr = 0;
 
-		for (; count > 0 && !page_list_empty(list); nr++) {
-			free_coldest(z, list, order);
-			count -= 1 << order;
+		while (count > 0 && !page_list_empty(list)) {
+			u32 n = free_coldest(z, list, order, (u32)count);
+
+			nr += n;
+			count -= (s32)(n << order);
 		}
 		pcp->count -= (s32)(nr << order);
 		mod_zone_state_steps(z, NR_FREE_PAGES, 1 << order, nr);

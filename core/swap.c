@@ -90,18 +90,20 @@ static inline void update_page_reclaim_stat(struct lruvec *lruvec, bool file, bo
 
 /* ---- walking pages with the lock of their lruvec held ------------------------------------------ */
 
+#define LRU_WALK_NO_KEY ~0u
+
 /* Neighbours in a batch mostly share zone, lruvec and list: remember those of the last page. */
 struct lru_walk {
 	struct machine *m;
 	struct zone *zone;     /* of the last page */
 	struct lruvec *locked; /* NULL: no lock held */
-	u32 key;               /* zone and node bits of the last page's flags */
+	u32 key;               /* zone and node bits of the last page's flags, while locked */
 	enum lru_list lru;     /* nr pages of zone came to, or left, this list */
 	long nr;               /* not yet in the counters; positive or negative */
 	u32 nr_moved;          /* of the lruvec that is locked; not yet charged */
 };
 
-#define LRU_WALK(machine) ((struct lru_walk){.m = (machine), .key = ~0u})
+#define LRU_WALK(machine) ((struct lru_walk){.m = (machine), .key = LRU_WALK_NO_KEY})
 
 static inline void lru_walk_count_flush(struct lru_walk *w)
 {
@@ -127,23 +129,30 @@ static void lru_walk_unlock(struct lru_walk *w)
 	lru_walk_count_flush(w);
 	spin_unlock_irq(&w->locked->lru_lock);
 	w->locked = NULL;
+	w->key = LRU_WALK_NO_KEY;
+}
+
+static noinline void lru_walk_relock(struct lru_walk *w, u32 key)
+{
+	struct zone *z = zone_of_key(w->m, key);
+
+	lru_walk_count_flush(w);
+	w->zone = z;
+	if (w->locked != z->lruvec) {
+		lru_walk_unlock(w);
+		w->locked = z->lruvec;
+		spin_lock_irq(&w->locked->lru_lock);
+	}
+	w->key = key;
 }
 
 /* The lruvec of @page, locked, and any other one unlocked. */
-static inline struct lruvec *lru_walk_lock(struct lru_walk *w, struct page *page)
+static inline struct lruvec *lru_walk_lock(struct lru_walk *w, const struct page *page)
 {
 	u32 key = page->flags >> PAGE_ZONE_SHIFT;
 
-	if (unlikely(key != w->key)) {
-		lru_walk_count_flush(w);
-		w->key = key;
-		w->zone = page_zone(w->m, page);
-	}
-	if (unlikely(w->locked != w->zone->lruvec)) {
-		lru_walk_unlock(w);
-		w->locked = w->zone->lruvec;
-		spin_lock_irq(&w->locked->lru_lock);
-	}
+	if (unlikely(key != w->key))
+		lru_walk_relock(w, key);
 	return w->locked;
 }
 
