@@ -46,7 +46,7 @@ static inline struct spinlock *fault_ptl(const struct vm_fault *f)
 }
 
 /* Takes the table's lock. False, and not locked: the entry has changed since the fault looked. */
-static inline bool __must_check fault_lock_pte(const struct vm_fault *f)
+static __always_inline bool __must_check fault_lock_pte(const struct vm_fault *f)
 {
 	spin_lock(fault_ptl(f));
 	if (likely(f->pte->v == f->orig.v))

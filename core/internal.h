@@ -389,7 +389,7 @@ static __always_inline struct stat_cpu *stat_cpu(struct machine *m, struct stat_
 	struct stat_cpu *s = h->cpu[c->id];
 
 	/* Its line is written; COST_VMSTAT pays for that unless another CPU has looked at it. */
-	if (unlikely(!s || s->line.shared || s->line.writer != c->id + 1))
+	if (unlikely(!s || s->line.holder != c->id + 1u))
 		return __stat_cpu(m, h, nr);
 	s->line.version += 1;
 	charge_n(COST_VMSTAT, nr);
@@ -830,6 +830,20 @@ static inline u32 anon_vma_mapping(const struct machine *m, const struct anon_vm
 	return PAGE_MAPPING_ANON | pool_index(&m->slab[SLAB_ANON_VMA].pool, anon_vma);
 }
 
+/*
+ * A new page, mapped once and known to nobody else. Its fields are changed without atomics in Linux
+ * too; the pte lock is held.
+ */
+static inline void page_add_new_anon_rmap(struct machine *m, struct page *page,
+                                          struct vm_area_struct *vma, u64 va)
+{
+	page_set(page, PG_swapbacked);
+	page->mapcount = 1;
+	page->mapping = anon_vma_mapping(m, vma->anon_vma);
+	page->index = vma_index(vma, va);
+	mod_node_state(page_zone(m, page), NR_ANON_MAPPED, 1);
+}
+
 /* Drops a reference that is not a VMA's. */
 void __put_anon_vma(struct machine *m, struct anon_vma *anon_vma);
 static inline void put_anon_vma(struct machine *m, struct anon_vma *anon_vma)
@@ -839,8 +853,6 @@ static inline void put_anon_vma(struct machine *m, struct anon_vma *anon_vma)
 		__put_anon_vma(m, anon_vma);
 }
 
-void page_add_new_anon_rmap(struct machine *m, struct page *page, struct vm_area_struct *vma,
-                            u64 va);
 void page_add_anon_rmap(struct machine *m, struct page *page, struct vm_area_struct *vma, u64 va);
 /* @exclusive: nobody else has it, so it may belong to the VMA's own anon_vma, not the root's. */
 void do_page_add_anon_rmap(struct machine *m, struct page *page, struct vm_area_struct *vma, u64 va,

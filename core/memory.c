@@ -454,7 +454,6 @@ int machine_fault(void *machine, struct world_task *wt, u64 va, enum world_acces
 
 	if (unlikely(t->killed))
 		return -EINTR;
-	span_enter(SPAN_FAULT);
 	world_trace(EVENT_FAULT, va, kind);
 	ret = handle_mm_fault(&f);
 	count_vm_event(m, PGFAULT);
@@ -467,6 +466,5 @@ int machine_fault(void *machine, struct world_task *wt, u64 va, enum world_acces
 	}
 	if (unlikely(ret & VM_FAULT_ERROR))
 		err = fault_failed(m, t, ret);
-	span_exit();
 	return err;
 }

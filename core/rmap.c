@@ -22,20 +22,6 @@
 /* ---- mapping counts ---------------------------------------------------------------------------- */
 
 /*
- * A new page, mapped once and known to nobody else. Its fields are changed without atomics in Linux
- * too; the pte lock is held.
- */
-void page_add_new_anon_rmap(struct machine *m, struct page *page, struct vm_area_struct *vma,
-                            u64 va)
-{
-	page_set(page, PG_swapbacked);
-	page->mapcount = 1;
-	page->mapping = anon_vma_mapping(m, vma->anon_vma);
-	page->index = vma_index(vma, va);
-	mod_node_state(page_zone(m, page), NR_ANON_MAPPED, 1);
-}
-
-/*
  * One more pte maps a page that others know: one that was read from swap, or is still in the swap
  * cache. The page lock is held, and the pte lock.
  *

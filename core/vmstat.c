@@ -86,7 +86,7 @@ struct stat_cpu *__stat_cpu(struct machine *m, struct stat_holder *h, u32 nr)
 	if (!s)
 		s = stat_cpu_alloc(m, h);
 	charge_n(COST_VMSTAT, nr);
-	if (s->line.shared || s->line.writer != world_cpu_id() + 1)
+	if (s->line.holder != world_cpu_id() + 1u)
 		world_line_write(&s->line);
 	else
 		s->line.version += 1;

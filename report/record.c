@@ -38,7 +38,7 @@ static void fill_spans(struct run_record *r, const struct ledger *l)
 
 	r->span = report_alloc(l->nr_nodes, sizeof(*r->span));
 	for (u32 i = 1; i < l->nr_nodes; i++) {
-		ledger_path(l, (u16)i, path, sizeof(path));
+		ledger_path(l, &l->node[i], path, sizeof(path));
 		r->span[r->nr_spans++] = (struct record_span){
 			.path = report_strdup(path),
 			.ns = l->node[i].ns,

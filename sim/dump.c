@@ -4,7 +4,7 @@
 #include "sim/engine.h"
 
 /* "user/fault/alloc": the outermost first. */
-static void print_span(FILE *f, const struct ledger *l, u16 node)
+static void print_span(FILE *f, const struct ledger *l, const struct ledger_node *node)
 {
 	char path[512];
 
@@ -79,7 +79,7 @@ void sim_task_where(const struct world *w, u32 id, char *buf, size_t n)
 	list_for_each_entry (st, &sim->tasks, list) {
 		const struct world_task *t = st->task;
 		const struct world_cpu *c = &sim_cpu(sim, t->cpu)->cpu;
-		u16 span = c->task == t ? c->span : t->span;
+		const struct ledger_node *span = c->task == t ? c->span : t->span;
 		size_t len;
 
 		if (t->id != id)

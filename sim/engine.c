@@ -309,7 +309,7 @@ void sim_boot_enter(struct sim *sim)
 	c->cost_count = sim->boot_count;
 	c->limit = UINT64_MAX;
 	c->task = &sim->boot;
-	__span_set(c, sim->boot.span);
+	c->span = sim->boot.span;
 	c->span_start = c->clock;
 	c->irq_off = 0;
 	c->in_irq = 0;
@@ -335,7 +335,7 @@ void sim_boot_leave(struct sim *sim)
 	c->clock = 0;
 	c->span_start = 0;
 	c->task = &s->idle_task;
-	__span_set(c, s->idle_task.span);
+	c->span = s->idle_task.span;
 	c->idle = true;
 	c->need_resched = false;
 }

@@ -264,13 +264,13 @@ void sim_run_irqs(struct sim_cpu *s)
 	struct world_task *t = c->task;
 	bool was_user = t->in_user;
 	bool timer_entry = false;
-	u16 span = c->span;
+	struct ledger_node *span = c->span;
 
 	world_task_account(c, t);
 	t->in_user = false;
 	c->irq_off = 1;
 	c->in_irq = 1;
-	__span_to(c, ledger_child(c->ledger, 0, SPAN_IRQ));
+	__span_to(c, ledger_root(c->ledger, SPAN_IRQ));
 	sim_set_limit(s);
 	while (s->next_irq <= c->clock) {
 		struct sim_event *e = sim_first_event(s);

@@ -319,18 +319,6 @@ static __always_inline void sim_access_charge(const struct sim_access *a, u64 nr
 	c->cost_count[a->cost] += nr;
 }
 
-/* The trap's time belongs to the fault's span, which the upcall enters. */
-static void sim_charge_trap(struct world_cpu *c)
-{
-	u16 node = c->span_node->child[SPAN_FAULT];
-
-	if (unlikely(!node))
-		node = ledger_child(c->ledger, c->span, SPAN_FAULT);
-	charge(COST_FAULT_TRAP);
-	c->ledger->node[node].ns += c->cost[COST_FAULT_TRAP];
-	c->span_start += c->cost[COST_FAULT_TRAP];
-}
-
 /* Enters the kernel for a page that cannot be accessed, and comes back to user mode. */
 static int sim_fault(struct sim_access *a, u64 va)
 {
@@ -346,8 +334,10 @@ static int sim_fault(struct sim_access *a, u64 va)
 	}
 	world_task_account(c, t);
 	t->in_user = false;
-	sim_charge_trap(c);
+	span_enter(SPAN_FAULT);
+	__charge(c, COST_FAULT_TRAP);
 	err = c->w->up->fault(c->w->machine, t, va, a->kind);
+	span_exit();
 	if (unlikely(world_self->need_resched))
 		sim_preempt_point();
 	world_task_account(world_self, t);

@@ -211,7 +211,7 @@ static void sched_enter(struct sim_cpu *s, struct sim_task *t)
 
 	sched_wait_until(s, t->ready_at);
 	world_latency(HIST_RUN_DELAY, t->ready_at);
-	__span_to(c, ledger_child(c->ledger, 0, SPAN_SCHED));
+	__span_to(c, ledger_root(c->ledger, SPAN_SCHED));
 	t->task->stime_ns += c->cost[COST_CTX_SWITCH];
 	charge(COST_CTX_SWITCH);
 	world_trace(EVENT_SWITCH, prev->id, t->task->id);

@@ -210,7 +210,7 @@ static void sim_create_cpu(struct sim *sim, u32 id)
 	s->idle.sim = sim;
 	s->resched.kind = SIM_EVENT_RESCHED;
 	s->cpu.task = &s->idle_task;
-	__span_set(&s->cpu, s->idle_task.span);
+	s->cpu.span = s->idle_task.span;
 	s->cpu.idle = true;
 }
 

@@ -149,7 +149,7 @@ void sim_span(struct world_cpu *c, bool enter)
 			     .task = t->id,
 			     .cpu = c->id,
 			     .kind = c->in_irq ? SLICE_IRQ : SLICE_SPAN,
-			     .name = (u8)c->ledger->node[c->span].span,
+			     .name = (u8)c->span->span,
 		     });
 }
 

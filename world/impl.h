@@ -8,7 +8,7 @@
 #include "world/world.h"
 
 /* The root of the ledger that the time of a task of this kind is booked under. */
-u16 world_root_span(struct ledger *l, enum world_task_kind kind);
+struct ledger_node *world_root_span(struct ledger *l, enum world_task_kind kind);
 
 /* The fields of @c that follow from @w, which has hw and ledger set. */
 void world_cpu_init(struct world *w, struct world_cpu *c, u32 id);

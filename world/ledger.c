@@ -44,35 +44,36 @@ void ledger_destroy(struct ledger *l)
 	l->node = NULL;
 }
 
-u16 ledger_child(struct ledger *l, u16 parent, enum ledger_span span)
+struct ledger_node *__ledger_child(struct ledger *l, struct ledger_node *parent,
+                                   enum ledger_span span)
 {
-	u16 *slot = parent ? &l->node[parent].child[span] : &l->root[span];
+	u16 *slot = parent ? &parent->child[span] : &l->root[span];
+	struct ledger_node *node;
 
-	if (*slot)
-		return *slot;
 	if (l->nr_nodes == LEDGER_NODE_MAX) {
 		l->nr_dropped += 1;
 		VM_BUG_ON(!parent);
 		return parent;
 	}
 	*slot = (u16)l->nr_nodes++;
-	l->node[*slot].parent = parent;
-	l->node[*slot].span = (u16)span;
-	return *slot;
+	node = &l->node[*slot];
+	node->parent = parent ? (u16)(parent - l->node) : 0;
+	node->span = (u16)span;
+	return node;
 }
 
-void ledger_path(const struct ledger *l, u16 node, char *buf, size_t size)
+void ledger_path(const struct ledger *l, const struct ledger_node *node, char *buf, size_t size)
 {
-	u16 up[LEDGER_NODE_MAX > 64 ? 64 : LEDGER_NODE_MAX];
+	const struct ledger_node *up[LEDGER_NODE_MAX > 64 ? 64 : LEDGER_NODE_MAX];
 	u32 n = 0;
 	size_t len = 0;
 
-	for (; node && n < ARRAY_SIZE(up); node = l->node[node].parent)
+	for (; node != l->node && n < ARRAY_SIZE(up); node = &l->node[node->parent])
 		up[n++] = node;
 	buf[0] = '\0';
 	while (n-- && len < size) {
 		int w = snprintf(buf + len, size - len, "%s%s", len ? "/" : "",
-		                 ledger_span_name[l->node[up[n]].span]);
+		                 ledger_span_name[up[n]->span]);
 
 		len += (size_t)w;
 	}

@@ -215,11 +215,27 @@ struct ledger {
 int ledger_init(struct ledger *l);
 void ledger_destroy(struct ledger *l);
 
-/* The child of @parent (0: a root) for @span, created if need be; @parent itself if the tree is full. */
-u16 ledger_child(struct ledger *l, u16 parent, enum ledger_span span);
+/* Makes the child of @parent (NULL: a root) for @span; @parent itself if the tree is full. */
+struct ledger_node *__ledger_child(struct ledger *l, struct ledger_node *parent,
+                                   enum ledger_span span);
+
+/* The root for @span, created if need be. */
+static inline struct ledger_node *ledger_root(struct ledger *l, enum ledger_span span)
+{
+	return likely(l->root[span]) ? &l->node[l->root[span]] : __ledger_child(l, NULL, span);
+}
+
+/* The child of @parent, created if need be; @parent itself if the tree is full. */
+static inline struct ledger_node *ledger_child(struct ledger *l, struct ledger_node *parent,
+                                               enum ledger_span span)
+{
+	u16 child = parent->child[span];
+
+	return likely(child) ? &l->node[child] : __ledger_child(l, parent, span);
+}
 
 /* Writes "fault/alloc/direct_reclaim" to @buf. */
-void ledger_path(const struct ledger *l, u16 node, char *buf, size_t size);
+void ledger_path(const struct ledger *l, const struct ledger_node *node, char *buf, size_t size);
 
 extern const char *const ledger_span_name[NR_LEDGER_SPANS];
 extern const char *const ledger_lock_name[NR_LEDGER_LOCKS];

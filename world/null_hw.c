@@ -117,8 +117,10 @@ static int null_fault(struct world_task *t, u64 va, enum world_access kind)
 
 	null_self()->stats.nr_faults += 1;
 	null_user(false);
+	span_enter(SPAN_FAULT);
 	charge(COST_FAULT_TRAP);
 	err = w->up->fault(w->machine, t, va, kind);
+	span_exit();
 	null_user(true);
 	return err;
 }
@@ -458,7 +460,7 @@ struct world *null_create(const struct hw_machine *hw)
 		nc->boot.state = WORLD_TASK_RUNNING;
 		nc->boot.cpu = (u16)i;
 		nc->cpu.task = &nc->boot;
-		__span_set(&nc->cpu, nc->boot.span);
+		nc->cpu.span = nc->boot.span;
 	}
 	world_self = nw->w.cpu[0];
 	return &nw->w;

@@ -6,7 +6,7 @@
 
 __thread struct world_cpu *world_self;
 
-u16 world_root_span(struct ledger *l, enum world_task_kind kind)
+struct ledger_node *world_root_span(struct ledger *l, enum world_task_kind kind)
 {
 	static const enum ledger_span root[] = {
 		[WORLD_TASK_USER] = SPAN_USER,
@@ -15,7 +15,7 @@ u16 world_root_span(struct ledger *l, enum world_task_kind kind)
 		[WORLD_TASK_IDLE] = SPAN_IDLE,
 	};
 
-	return ledger_child(l, 0, root[kind]);
+	return ledger_root(l, root[kind]);
 }
 
 void world_cpu_init(struct world *w, struct world_cpu *c, u32 id)

@@ -55,8 +55,13 @@ struct world_io;
 struct world_line {
 	u32 id;
 	u32 version;
-	u16 writer; /* CPU + 1; 0: nobody */
-	u16 shared; /* read by other CPUs since it was written: the bits of their sockets */
+	union {
+		struct {
+			u16 writer; /* CPU + 1; 0: nobody */
+			u16 shared; /* read by other CPUs since: the bits of their sockets */
+		};
+		u32 holder; /* both: CPU + 1 if only that one has it */
+	};
 };
 
 #define WORLD_LINES_SEEN 64
@@ -78,8 +83,7 @@ struct world_cpu {
 	struct world *w;
 	struct world_task *task; /* the running one; the idle task if none */
 	u64 span_start;
-	struct ledger_node *span_node; /* where ledger node number */
-	u16 span;                      /* is */
+	struct ledger_node *span;
 	u16 id;
 	u16 node;
 	u16 irq_off; /* depth of world_irq_save() */
@@ -119,12 +123,12 @@ struct world_task {
 	enum world_task_kind kind;
 	enum world_task_state state;
 	u16 cpu;
-	u16 span; /* saved while not running */
 	bool in_user;
 	bool signal; /* a fatal signal is pending: interruptible sleeps end */
 	s8 nice;
+	struct ledger_node *span; /* saved while not running */
+	struct ledger_node *span_stack[LEDGER_DEPTH_MAX];
 	u32 span_depth;
-	u16 span_stack[LEDGER_DEPTH_MAX];
 	u16 memstall; /* depth of psi_memstall_enter() */
 	u64 utime_ns;
 	u64 stime_ns;
@@ -252,7 +256,8 @@ enum world_access {
 /* What the core hands to the world at start-up. Each gets the machine given to world_attach(). */
 struct world_upcalls {
 	/*
-	 * User code of the running task touched @va, and the tables do not allow it. 0: try again;
+	 * User code of the running task touched @va, and the tables do not allow it. The world has
+	 * charged the trap and entered the span of the fault, which it leaves. 0: try again;
 	 * negative errno: give up, world_user_access() returns it. May switch tasks.
 	 */
 	int (*fault)(void *machine, struct world_task *t, u64 va, enum world_access kind);
@@ -518,17 +523,14 @@ static inline enum world_cost __world_line_write(const struct world_cpu *c, stru
 {
 	enum world_cost cost = COST_LINE_OWN;
 
-	if (l->writer == c->id + 1) {
-		/* Others have copies: they must be told. Where they are is not kept. */
-		if (l->shared)
-			cost = COST_LINE_SOCKET;
-	} else {
-		if (l->writer)
-			cost = world_distance(c, l->writer - 1u);
-		l->writer = c->id + 1;
-	}
 	l->version += 1;
-	l->shared = 0;
+	if (likely(l->holder == c->id + 1u))
+		return cost;
+	if (l->writer == c->id + 1)
+		cost = COST_LINE_SOCKET; /* Others have copies: they must be told. Where is not kept. */
+	else if (l->writer)
+		cost = world_distance(c, l->writer - 1u);
+	l->holder = c->id + 1u;
 	return cost;
 }
 
@@ -670,7 +672,6 @@ static inline void __spin_taken_unchecked(struct world_cpu *c, struct spinlock *
 	l->owner = c->id + 1u;
 	__charge2(c, __world_line_write(c, &l->line), COST_SPIN);
 	l->taken_at = c->clock;
-	c->ledger->lock[l->class].acquisitions += 1;
 }
 
 static inline void __spin_taken(struct world_cpu *c, struct spinlock *l)
@@ -733,6 +734,7 @@ static inline void spin_unlock(struct spinlock *l)
 	c->nr_spin -= 1;
 	__charge(c, COST_SPIN);
 	held = c->clock - l->taken_at;
+	st->acquisitions += 1;
 	st->hold_ns += held;
 	if (held > st->hold_ns_max)
 		st->hold_ns_max = held;
@@ -851,7 +853,7 @@ static inline void __rwsem_held(struct world_cpu *c, struct rw_semaphore *s)
 		st->hold_ns_max = held;
 }
 
-static inline void up_read(struct rw_semaphore *s)
+static __always_inline void up_read(struct rw_semaphore *s)
 {
 	struct world_cpu *c = world_self;
 
@@ -1303,17 +1305,11 @@ static inline void world_trace(enum ledger_event e, u64 a, u64 b)
 
 /* ---- spans ------------------------------------------------------------------------------------ */
 
-static inline void __span_set(struct world_cpu *c, u16 node)
+static __always_inline void __span_to(struct world_cpu *c, struct ledger_node *node)
 {
-	c->span = node;
-	c->span_node = &c->ledger->node[node];
-}
-
-static inline void __span_to(struct world_cpu *c, u16 node)
-{
-	c->span_node->ns += c->clock - c->span_start;
+	c->span->ns += c->clock - c->span_start;
 	c->span_start = c->clock;
-	__span_set(c, node);
+	c->span = node;
 }
 
 /* Time from here on belongs to @span, under the present one. Pairs with span_exit(). */
@@ -1321,14 +1317,12 @@ static inline void span_enter(enum ledger_span span)
 {
 	struct world_cpu *c = world_self;
 	struct world_task *t = c->task;
-	u16 node = c->span_node->child[span];
+	struct ledger_node *node = ledger_child(c->ledger, c->span, span);
 
-	if (unlikely(!node))
-		node = ledger_child(c->ledger, c->span, span);
 	VM_BUG_ON(t->span_depth >= LEDGER_DEPTH_MAX);
 	t->span_stack[t->span_depth++] = c->span;
 	__span_to(c, node);
-	c->span_node->count += 1;
+	node->count += 1;
 	if (unlikely(c->ledger->slices))
 		c->w->ops->span(c, true);
 }

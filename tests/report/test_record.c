@@ -128,14 +128,13 @@ TEST(a_ledger_becomes_spans_locks_and_percentiles)
 
 	assert_int_equal(ledger_init(&l), 0);
 
-	u16 user = ledger_child(&l, 0, SPAN_USER);
-	u16 fault = ledger_child(&l, user, SPAN_FAULT);
-	u16 rest = ledger_child(&l, 0, SPAN_IDLE);
+	struct ledger_node *user = ledger_root(&l, SPAN_USER);
+	struct ledger_node *fault = ledger_child(&l, user, SPAN_FAULT);
 
-	l.node[user].ns = 100;
-	l.node[fault].ns = 30;
-	l.node[fault].count = 3;
-	l.node[rest].ns = 70;
+	user->ns = 100;
+	fault->ns = 30;
+	fault->count = 3;
+	ledger_root(&l, SPAN_IDLE)->ns = 70;
 	l.lock[LOCK_ZONE].acquisitions = 5;
 	for (u64 i = 1; i <= 100; i++)
 		hist_add(&l.hist[HIST_FAULT], 1000); /* all alike: every percentile is exact */

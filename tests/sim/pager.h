@@ -39,14 +39,13 @@ static int pager_fault(void *machine, struct world_task *t, u64 va, enum world_a
 	pte_t *pte = pager_pte(p, va);
 
 	VM_BUG_ON(t->in_user);
-	span_enter(SPAN_FAULT);
+
 	p->log[p->nr_faults++ % PAGER_PAGES] = va;
 	charge_ns(p->fault_ns);
 	world_order();
 	if (p->nr_spurious) {
 		p->nr_spurious--;
 	} else if (va >= PAGER_PAGES * PAGE_SIZE) {
-		span_exit();
 		return -EFAULT;
 	} else {
 		if ((!pte_present(*pte) || pte_special(*pte)) && !p->dont_clear)
@@ -54,7 +53,6 @@ static int pager_fault(void *machine, struct world_task *t, u64 va, enum world_a
 		*pte = pte_make(pager_frame(va),
 		                PTE_PRESENT | PTE_USER | (write || !p->read_only ? PTE_WRITE : 0));
 	}
-	span_exit();
 	return 0;
 }
 

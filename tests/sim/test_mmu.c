@@ -77,16 +77,14 @@ TEST(access_costs_by_page_and_kind)
 static void trap_span(struct test_machine *m, struct mmu_test *t)
 {
 	struct ledger *l = &m->w->ledger;
-	u16 user;
-	u16 fault;
+	struct ledger_node *fault;
 
 	assert_int_equal(pager_access(&t->p, 0, 10, WORLD_WRITE, 0), 0);
-	user = ledger_child(l, 0, SPAN_USER);
-	fault = ledger_child(l, user, SPAN_FAULT);
+	fault = ledger_child(l, ledger_root(l, SPAN_USER), SPAN_FAULT);
 	/* Trap and clearing: all of a fault's time is in its span. */
-	assert_int_equal(l->node[fault].ns,
+	assert_int_equal(fault->ns,
 	                 10 * (m->hw->cost_ns[COST_FAULT_TRAP] + m->hw->cost_ns[COST_PAGE_CLEAR]));
-	assert_int_equal(l->node[fault].count, 10);
+	assert_int_equal(fault->count, 10);
 }
 
 TEST(time_of_the_trap_is_in_the_span_of_the_fault)

@@ -54,8 +54,8 @@ static void charge_moves_the_clock(struct world *w)
 
 static void span_takes_the_time_that_is_charged_in_it(struct world *w)
 {
-	u16 here = world_self->span;
-	u16 alloc;
+	struct ledger_node *here = world_self->span;
+	struct ledger_node *alloc;
 
 	span_enter(SPAN_ALLOC);
 	alloc = world_self->span;
@@ -65,10 +65,10 @@ static void span_takes_the_time_that_is_charged_in_it(struct world *w)
 	span_exit();
 	charge_ns(11);
 	span_exit();
-	assert_int_equal(world_self->span, here);
-	assert_int_equal(w->ledger.node[alloc].ns, 111);
-	assert_int_equal(w->ledger.node[alloc].count, 1);
-	assert_int_equal(w->ledger.node[alloc].parent, here);
+	assert_ptr_equal(world_self->span, here);
+	assert_int_equal(alloc->ns, 111);
+	assert_int_equal(alloc->count, 1);
+	assert_ptr_equal(&w->ledger.node[alloc->parent], here);
 }
 
 static void line_costs_grow_with_distance(struct world *w)
