@@ -781,11 +781,16 @@ struct mmu_gather {
 int gather_init(struct machine *m);
 void gather_destroy(struct machine *m);
 void tlb_gather_mmu(struct mmu_gather *tlb, struct machine *m, struct mm_struct *mm, bool fullmm);
-/* The entry of @va changed: it must be flushed before tlb_finish_mmu() returns. */
+/* Entries of the range changed: it must be flushed before tlb_finish_mmu() returns. */
+static inline void tlb_remove_tlb_range(struct mmu_gather *tlb, u64 start, u64 end)
+{
+	tlb->start = min(tlb->start, start);
+	tlb->end = max(tlb->end, end);
+}
+
 static inline void tlb_remove_tlb_entry(struct mmu_gather *tlb, u64 va)
 {
-	tlb->start = min(tlb->start, va);
-	tlb->end = max(tlb->end, va + PAGE_SIZE);
+	tlb_remove_tlb_range(tlb, va, va + PAGE_SIZE);
 }
 /* Gathers @page and the reference its entry held. False: flush before the next one. */
 bool tlb_remove_page(struct mmu_gather *tlb, struct page *page);

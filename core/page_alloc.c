@@ -531,8 +531,11 @@ static void free_page_list(struct machine *m, struct page_list *list, bool cold)
 	free_pcp_list(m, list, cold);
 }
 
-/* To 4.0's lists: free_pcp_fast() for many, the charge and the look-ups once for a run of a zone. */
-static void free_pcp_pages_fixed(struct machine *m, struct page **pages, u32 nr)
+/*
+ * To 4.0's lists, checked first: free_pcp_fast() for many, the charge and the look-ups once for a run
+ * of pages of a zone.
+ */
+static void free_pages_fixed(struct machine *m, struct page **pages, u32 nr)
 {
 	struct per_cpu_pages *pcp = NULL;
 	struct zone *z = NULL;
@@ -543,6 +546,7 @@ static void free_pcp_pages_fixed(struct machine *m, struct page **pages, u32 nr)
 		struct page *page = pages[--nr];
 		enum migratetype mt;
 
+		__free_pages_prepare(m, page, 0);
 		if (unlikely(page->flags >> PAGE_ZONE_SHIFT != key)) {
 			key = page->flags >> PAGE_ZONE_SHIFT;
 			z = zone_of_key(m, key);
@@ -565,13 +569,14 @@ static void free_pcp_pages_fixed(struct machine *m, struct page **pages, u32 nr)
 
 void free_unref_pages(struct machine *m, struct page **pages, u32 nr)
 {
+	count_vm_events(m, PGFREE, nr);
+	if (!pcp_is_auto(m)) {
+		free_pages_fixed(m, pages, nr);
+		return;
+	}
 	for (u32 i = nr; i--;)
 		__free_pages_prepare(m, pages[i], 0);
-	count_vm_events(m, PGFREE, nr);
-	if (pcp_is_auto(m))
-		free_pcp_pages(m, pages, nr);
-	else
-		free_pcp_pages_fixed(m, pages, nr);
+	free_pcp_pages(m, pages, nr);
 }
 
 void free_unref_page_list(struct machine *m, struct page_list *list)

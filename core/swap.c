@@ -82,10 +82,15 @@ void del_page_from_lru_list(struct machine *m, struct page *page, struct lruvec 
 }
 
 /* Before 5.8, placement and movement of pages feed get_scan_count(): linux-mm.md 5.8. */
+static inline void update_page_reclaim_stats(struct lruvec *lruvec, bool file, bool rotated, u32 nr)
+{
+	lruvec->reclaim_stat.recent_scanned[file] += nr;
+	lruvec->reclaim_stat.recent_rotated[file] += rotated ? nr : 0;
+}
+
 static inline void update_page_reclaim_stat(struct lruvec *lruvec, bool file, bool rotated)
 {
-	lruvec->reclaim_stat.recent_scanned[file] += 1;
-	lruvec->reclaim_stat.recent_rotated[file] += rotated;
+	update_page_reclaim_stats(lruvec, file, rotated, 1);
 }
 
 /* ---- walking pages with the lock of their lruvec held ------------------------------------------ */
@@ -98,25 +103,34 @@ struct lru_walk {
 	struct zone *zone;     /* of the last page */
 	struct lruvec *locked; /* NULL: no lock held */
 	u32 key;               /* zone and node bits of the last page's flags, while locked */
-	enum lru_list lru;     /* nr pages of zone came to, or left, this list */
-	long nr;               /* not yet in the counters; positive or negative */
-	u32 nr_moved;          /* of the lruvec that is locked; not yet charged */
+	enum lru_list lru;     /* nr_moved of zone came to, or left, this list: */
+	u32 nr_moved;          /* not yet charged */
+	long nr;     /* the same in pages, positive or negative, not yet in the counters */
+	bool is_new; /* they are new on their list */
 };
 
 #define LRU_WALK(machine) ((struct lru_walk){.m = (machine), .key = LRU_WALK_NO_KEY})
 
-static inline void lru_walk_count_flush(struct lru_walk *w)
+static noinline void lru_walk_count_flush(struct lru_walk *w)
 {
-	if (w->nr)
-		update_lru_size(w->m, w->zone, w->lru, w->nr);
+	if (!w->nr_moved)
+		return;
+	charge_n(COST_LRU_ADD, w->nr_moved);
+	update_lru_size(w->m, w->zone, w->lru, w->nr);
+	if (w->is_new)
+		update_page_reclaim_stats(w->locked, is_file_lru(w->lru), is_active_lru(w->lru),
+		                          w->nr_moved);
+	w->nr_moved = 0;
 	w->nr = 0;
 }
 
 static inline void lru_walk_count(struct lru_walk *w, enum lru_list lru, long nr)
 {
-	if (w->lru != lru)
+	if (unlikely(w->lru != lru)) {
 		lru_walk_count_flush(w);
-	w->lru = lru;
+		w->lru = lru;
+	}
+	w->nr_moved += 1;
 	w->nr += nr;
 }
 
@@ -124,8 +138,6 @@ static void lru_walk_unlock(struct lru_walk *w)
 {
 	if (!w->locked)
 		return;
-	charge_n(COST_LRU_ADD, w->nr_moved);
-	w->nr_moved = 0;
 	lru_walk_count_flush(w);
 	spin_unlock_irq(&w->locked->lru_lock);
 	w->locked = NULL;
@@ -170,15 +182,14 @@ static inline void page_clear_lru_flags(struct page *page)
 	page->flags &= ~(1u << PG_lru | 1u << PG_active | 1u << PG_unevictable | 1u << PG_waiters);
 }
 
-static inline void lru_walk_del(struct lru_walk *w, struct page *page)
+/* Takes @page, which is @nr pages, off its list. */
+static inline void lru_walk_del(struct lru_walk *w, struct page *page, long nr)
 {
 	struct lruvec *lruvec = lru_walk_lock(w, page);
 	enum lru_list lru = page_lru(page);
 
-	VM_BUG_ON(!page_test(page, PG_lru));
 	page_list_del(&lruvec->list[lru], page);
-	lru_walk_count(w, lru, -(long)compound_nr(page));
-	w->nr_moved += 1;
+	lru_walk_count(w, lru, -nr);
 }
 
 static noinline void __put_page(struct machine *m, struct page *page)
@@ -186,7 +197,7 @@ static noinline void __put_page(struct machine *m, struct page *page)
 	struct lru_walk w = LRU_WALK(m);
 
 	if (page_test(page, PG_lru))
-		lru_walk_del(&w, page);
+		lru_walk_del(&w, page, (long)compound_nr(page));
 	page_clear_lru_flags(page);
 	lru_walk_unlock(&w);
 	if (page_is_compound(page))
@@ -240,7 +251,7 @@ static u32 lru_del_dead(struct machine *m, struct page **dead, u32 nr)
 			continue;
 		}
 		if (page_test(page, PG_lru))
-			lru_walk_del(&w, page);
+			lru_walk_del(&w, page, 1);
 		page_clear_lru_flags(page);
 		dead[nr_single++] = page;
 	}
@@ -280,6 +291,7 @@ static void pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 {
 	struct lru_walk w = LRU_WALK(m);
 
+	w.is_new = true;
 	span_enter(SPAN_LRU_DRAIN);
 	pagevec_prefetch(pvec->page, pvec->nr);
 	for (u32 i = 0; i < pvec->nr; i++) {
@@ -291,8 +303,6 @@ static void pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 		page_set(page, PG_lru);
 		page_list_add(&lruvec->list[lru], page);
 		lru_walk_count(&w, lru, compound_nr(page));
-		w.nr_moved += 1;
-		update_page_reclaim_stat(lruvec, is_file_lru(lru), is_active_lru(lru));
 	}
 	lru_walk_unlock(&w);
 	release_pages(m, pvec->page, pvec->nr);

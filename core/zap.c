@@ -178,16 +178,21 @@ struct zap_count {
 	struct page *huge; /* some of it was unmapped: is all of it? */
 };
 
+static noinline void zap_account_mapped(struct machine *m, struct zap_count *c)
+{
+	if (c->nr_mapped)
+		mod_node_state(zone_of_key(m, c->zone_key), NR_ANON_MAPPED, -c->nr_mapped);
+	c->nr_mapped = 0;
+}
+
 /* NR_ANON_MAPPED falls once for each run of pages of a zone: sums commute. */
-static void zap_count_mapped(struct machine *m, struct zap_count *c, struct page *page)
+static inline void zap_count_mapped(struct machine *m, struct zap_count *c, const struct page *page)
 {
 	u32 key = page->flags >> PAGE_ZONE_SHIFT;
 
 	if (unlikely(key != c->zone_key)) {
-		if (c->nr_mapped)
-			mod_node_state(zone_of_key(m, c->zone_key), NR_ANON_MAPPED, -c->nr_mapped);
+		zap_account_mapped(m, c);
 		c->zone_key = key;
-		c->nr_mapped = 0;
 	}
 	c->nr_mapped += 1;
 }
@@ -230,8 +235,7 @@ static void zap_account(struct mmu_gather *tlb, struct zap_count *c)
 {
 	zap_charge(c);
 	zap_leave_huge(tlb->m, c);
-	if (c->nr_mapped)
-		mod_node_state(zone_of_key(tlb->m, c->zone_key), NR_ANON_MAPPED, -c->nr_mapped);
+	zap_account_mapped(tlb->m, c);
 	for (int i = 0; i < NR_MM_COUNTERS; i++) {
 		if (c->rss[i]) {
 			atomic_long_add(c->rss[i], &tlb->mm->rss[i]);
@@ -297,6 +301,8 @@ static u64 zap_locked(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 	struct machine *m = tlb->m;
 	struct zap_count c = {.zone_key = ~0u};
 	u32 nr_used = m->table[table].nr_used;
+	u64 first = end; /* what was mapped, */
+	u64 last = va;   /* to be flushed */
 	pte_t *pte = pt_entry(m, table, va);
 	pte_t *prefetch_end = pte + ((end - va) >> PAGE_SHIFT) -
 	                      min_t(u64, (end - va) >> PAGE_SHIFT, ZAP_PREFETCH);
@@ -320,7 +326,8 @@ static u64 zap_locked(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 			zap_swap_entry(tlb, &c, entry);
 			continue;
 		}
-		tlb_remove_tlb_entry(tlb, va);
+		first = min(first, va);
+		last = va + PAGE_SIZE;
 		if (unlikely(pte_special(entry)))
 			continue;
 		page = pfn_to_page(m, pte_pfn(entry));
@@ -342,6 +349,8 @@ static u64 zap_locked(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 		va = end;
 	}
 	m->table[table].nr_used = nr_used;
+	if (first < last)
+		tlb_remove_tlb_range(tlb, first, last);
 	zap_account(tlb, &c);
 	return va;
 }
