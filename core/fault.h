@@ -76,7 +76,14 @@ static inline pte_t fault_mkwrite(const struct vm_fault *f, pte_t entry)
 /* 0, VM_FAULT_OOM, or VM_FAULT_RETRY (lock dropped) if the VMA's lock alone will not do. */
 int fault_anon_prepare(struct vm_fault *f);
 /* Drops mmap_sem or the VMA's lock. */
-void fault_unlock_mm(struct vm_fault *f);
+static inline void fault_unlock_mm(struct vm_fault *f)
+{
+	if (f->vma_locked)
+		up_read(&f->vma->vm_lock);
+	else
+		up_read(&f->mm->mmap_sem);
+}
+
 /* A write to a page that is mapped read-only: reuses or copies it. Table lock held, and dropped. */
 int do_wp_page(struct vm_fault *f);
 int do_swap_page(struct vm_fault *f);

@@ -313,11 +313,11 @@ static inline struct page *alloc_page(struct machine *m, gfp_t gfp)
 }
 
 /*
- * The same for one page that is filled with zeros, cheap for who maps it at once: everything but @late
- * ns has been charged before the page is taken, and the caller charges those when it is done. So no
- * other CPU comes between the taking and the lock of the page table.
+ * One page for user code, filled with zeros (GFP_HIGHUSER_MOVABLE); cheap for who maps it at once:
+ * everything but @late ns has been charged before the page is taken, and the caller charges those when
+ * it is done. So no other CPU comes between the taking and the lock of the page table.
  */
-struct page *alloc_zeroed_page(struct machine *m, gfp_t gfp, u32 *late);
+struct page *alloc_zeroed_user_page(struct machine *m, u32 *late);
 
 /* Drops a reference to a block that is on no list and frees it at 0. Never switches tasks. */
 void __free_pages(struct machine *m, struct page *page, unsigned int order);
@@ -461,9 +461,39 @@ void vmstat_audit(struct machine *m);
 
 void lru_cache_add(struct machine *m,
                    struct page *page); /* by PG_active, PG_swapbacked; takes a ref */
+void __pagevec_lru_add(struct machine *m, struct pagevec *pvec); /* empties a batch of new pages */
+
+/* Puts @page, with a reference of the batch's own, in @pvec. True: the batch is full. */
+static inline bool pagevec_add(struct machine *m, struct pagevec *pvec, struct page *page)
+{
+	VM_BUG_ON(page->refcount <= 0);
+	page->refcount += 1;
+	charge(COST_LRU_BATCH);
+	pvec->page[pvec->nr++] = page;
+	return pvec->nr >= m->knob.lru_batch;
+}
+
+static inline void __lru_cache_add(struct machine *m, struct page *page, u32 batch)
+{
+	struct pagevec *pvec = &this_cpu(m)->pvec.lru_add[batch];
+
+	VM_BUG_ON(page_test(page, PG_lru));
+	if (pagevec_add(m, pvec, page) ||
+	    unlikely(page_is_compound(page) && m->knob.lru_batch_huge == KNOB_OFF))
+		__pagevec_lru_add(m, pvec);
+}
+
 /* New anonymous page of a fault, as lru.new_anon says. */
-void lru_cache_add_inactive_or_unevictable(struct machine *m, struct page *page,
-                                           struct vm_area_struct *vma);
+static inline void lru_cache_add_inactive_or_unevictable(struct machine *m, struct page *page,
+                                                         struct vm_area_struct *vma)
+{
+	if (unlikely(vma->vm_flags & VM_LOCKED))
+		page_set(page, PG_unevictable);
+	else if (m->knob.lru_anon == LRU_ANON_ACTIVE)
+		page_set(page, PG_active);
+	__lru_cache_add(m, page, m->lru_add_new_anon);
+}
+
 void lru_add_drain(struct machine *m); /* running CPU */
 /*
  * The same on all CPUs, by their workers, and waits for each in turn. @counted (3.12): only where a

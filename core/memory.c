@@ -77,7 +77,8 @@ static int do_zero_page(struct vm_fault *f)
 }
 
 /* Maps a new page, filled by the caller, where @old was (NULL: nothing counted). Table lock held. */
-static inline void map_new_page(struct vm_fault *f, struct page *page, const struct page *old)
+static __always_inline void map_new_page(struct vm_fault *f, struct page *page,
+                                         const struct page *old)
 {
 	page_add_new_anon_rmap(f->m, page, f->vma, f->va);
 	lru_cache_add_inactive_or_unevictable(f->m, page, f->vma);
@@ -113,7 +114,7 @@ static int do_anonymous_page(struct vm_fault *f)
 	ret = fault_anon_prepare(f);
 	if (unlikely(ret))
 		return ret;
-	page = alloc_zeroed_page(m, GFP_HIGHUSER_MOVABLE, &late);
+	page = alloc_zeroed_user_page(m, &late);
 	if (unlikely(!page))
 		return VM_FAULT_OOM;
 	page_set(page, PG_uptodate);
@@ -330,14 +331,6 @@ static inline bool access_allowed(const struct vm_fault *f)
 }
 
 /* ---- which VMA ---------------------------------------------------------------------------------------- */
-
-void fault_unlock_mm(struct vm_fault *f)
-{
-	if (f->vma_locked)
-		up_read(&f->vma->vm_lock);
-	else
-		up_read(&f->mm->mmap_sem);
-}
 
 /*
  * Finds the VMA and locks it alone; NULL: mmap_sem must be taken. The tree is read without a lock, as

@@ -396,16 +396,16 @@ struct page *alloc_pages(struct machine *m, gfp_t gfp, unsigned int order)
 	return page;
 }
 
-struct page *alloc_zeroed_page(struct machine *m, gfp_t gfp, u32 *late)
+struct page *alloc_zeroed_user_page(struct machine *m, u32 *late)
 {
 	struct page *page = NULL;
 
 	*late = 0;
 	charge(COST_PAGE_CLEAR);
 	if (may_alloc_fast(m))
-		page = alloc_page_fast(m, gfp, late);
+		page = alloc_page_fast(m, GFP_HIGHUSER_MOVABLE, late);
 	if (unlikely(!page))
-		page = alloc_pages_general(m, gfp, 0);
+		page = alloc_pages_general(m, GFP_HIGHUSER_MOVABLE, 0);
 	if (unlikely(!page))
 		return NULL;
 	__world_frame_clear(page_to_pfn(m, page));

@@ -287,7 +287,7 @@ void release_pages(struct machine *m, struct page **pages, u32 nr)
 
 /* ---- new pages ------------------------------------------------------------------------------------- */
 
-static void pagevec_lru_add(struct machine *m, struct pagevec *pvec)
+void __pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 {
 	struct lru_walk w = LRU_WALK(m);
 
@@ -310,26 +310,6 @@ static void pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 	span_exit();
 }
 
-/* Puts @page, with a reference of the batch's own, in @pvec. True: the batch is full. */
-static inline bool pagevec_add(struct machine *m, struct pagevec *pvec, struct page *page)
-{
-	VM_BUG_ON(page->refcount <= 0);
-	page->refcount += 1;
-	charge(COST_LRU_BATCH);
-	pvec->page[pvec->nr++] = page;
-	return pvec->nr >= m->knob.lru_batch;
-}
-
-static inline void __lru_cache_add(struct machine *m, struct page *page, u32 batch)
-{
-	struct pagevec *pvec = &this_cpu(m)->pvec.lru_add[batch];
-
-	VM_BUG_ON(page_test(page, PG_lru));
-	if (pagevec_add(m, pvec, page) ||
-	    (page_is_compound(page) && m->knob.lru_batch_huge == KNOB_OFF))
-		pagevec_lru_add(m, pvec);
-}
-
 /* Onto the list that its flags name, once the batch is drained. */
 void lru_cache_add(struct machine *m, struct page *page)
 {
@@ -343,16 +323,6 @@ void lru_add_init(struct machine *m)
 
 	m->lru_add_mask = m->knob.lru_add_batches == LRU_ADD_PER_LIST ? ~0u : 0;
 	m->lru_add_new_anon = (active ? LRU_ACTIVE_ANON : LRU_INACTIVE_ANON) & m->lru_add_mask;
-}
-
-void lru_cache_add_inactive_or_unevictable(struct machine *m, struct page *page,
-                                           struct vm_area_struct *vma)
-{
-	if (unlikely(vma->vm_flags & VM_LOCKED))
-		page_set(page, PG_unevictable);
-	else if (m->knob.lru_anon == LRU_ANON_ACTIVE)
-		page_set(page, PG_active);
-	__lru_cache_add(m, page, m->lru_add_new_anon);
 }
 
 /* ---- moving pages ---------------------------------------------------------------------------------- */
@@ -597,11 +567,11 @@ void lru_add_drain(struct machine *m)
 	struct cpu_pagevecs *pv = &this_cpu(m)->pvec;
 
 	if (pv->lru_add[0].nr)
-		pagevec_lru_add(m, &pv->lru_add[0]);
+		__pagevec_lru_add(m, &pv->lru_add[0]);
 	if (unlikely(m->lru_add_mask))
 		for (u32 l = 1; l < NR_LRU_LISTS; l++)
 			if (pv->lru_add[l].nr)
-				pagevec_lru_add(m, &pv->lru_add[l]);
+				__pagevec_lru_add(m, &pv->lru_add[l]);
 	if (pv->lru_rotate.nr) {
 		world_irq_save();
 		rotate_drain(m, &pv->lru_rotate);

@@ -681,7 +681,7 @@ static inline void __spin_taken(struct world_cpu *c, struct spinlock *l)
 }
 
 /* Takes @l, waiting for it. Assumes this CPU does not hold it (checked). Order point. */
-static inline void spin_lock(struct spinlock *l)
+static __always_inline void spin_lock(struct spinlock *l)
 {
 	struct world_cpu *c = world_self;
 
