@@ -540,7 +540,7 @@ static void free_pages_fixed(struct machine *m, struct page **pages, u32 nr)
 	struct per_cpu_pages *pcp = NULL;
 	struct zone *z = NULL;
 	u32 key = ~0u;
-	u32 nr_given = 0; /* not yet charged */
+	u32 nr_given = 0; /* neither charged nor counted yet */
 
 	while (nr) {
 		struct page *page = pages[--nr];
@@ -554,6 +554,7 @@ static void free_pages_fixed(struct machine *m, struct page **pages, u32 nr)
 		}
 		if (unlikely(pcp->count + 1 >= pcp->high)) {
 			charge_n(COST_PCP, nr_given);
+			count_vm_events(m, PGFREE, nr_given + 1);
 			nr_given = 0;
 			free_pcp_page(m, z, page, 0, false);
 			continue;
@@ -565,11 +566,11 @@ static void free_pages_fixed(struct machine *m, struct page **pages, u32 nr)
 		nr_given += 1;
 	}
 	charge_n(COST_PCP, nr_given);
+	count_vm_events(m, PGFREE, nr_given);
 }
 
 void free_unref_pages(struct machine *m, struct page **pages, u32 nr)
 {
-	count_vm_events(m, PGFREE, nr);
 	if (!pcp_is_auto(m)) {
 		free_pages_fixed(m, pages, nr);
 		return;

@@ -225,7 +225,8 @@ struct page *rmqueue_pcplist(struct machine *m, struct zone *z, unsigned int ord
 void free_pcp_page(struct machine *m, struct zone *z, struct page *page, unsigned int order,
                    bool cold);
 void free_pcp_list(struct machine *m, struct page_list *list, bool cold);
-void free_pcp_pages(struct machine *m, struct page **pages, u32 nr); /* the last one first */
+/* The last one first; counts PGFREE. */
+void free_pcp_pages(struct machine *m, struct page **pages, u32 nr);
 
 /* 6.7: the list gives back what its CPU did not need lately. Pages still to go: true. */
 bool decay_pcp_high(struct machine *m, struct zone *z, struct per_cpu_pages *pcp);

@@ -420,7 +420,8 @@ struct pcp_walk {
 	struct machine *m;
 	struct zone *held; /* NULL: no list is ours */
 	struct per_cpu_pages *pcp;
-	u32 nr; /* pages given in this hold */
+	u32 nr;     /* pages given in this hold */
+	bool count; /* them as they are given */
 };
 
 static inline void pcp_walk_unlock(struct pcp_walk *w)
@@ -439,12 +440,16 @@ static inline void pcp_walk_free(struct pcp_walk *w, struct page *page, bool col
 	if (!w->held) {
 		w->pcp = zone_pcp(z);
 		if (!pcp_trylock(w->m, w->pcp)) {
+			if (w->count)
+				count_vm_event(w->m, PGFREE);
 			free_one_page(z, page, 0);
 			return;
 		}
 		w->held = z;
 		w->nr = 0;
 	}
+	if (w->count)
+		count_vm_event(w->m, PGFREE);
 	free_commit(w->m, z, w->pcp, page, 0, cold);
 	w->nr += 1;
 }
@@ -461,7 +466,7 @@ void free_pcp_list(struct machine *m, struct page_list *list, bool cold)
 
 void free_pcp_pages(struct machine *m, struct page **pages, u32 nr)
 {
-	struct pcp_walk w = {.m = m};
+	struct pcp_walk w = {.m = m, .count = true};
 
 	while (nr)
 		pcp_walk_free(&w, pages[--nr], false);

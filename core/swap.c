@@ -285,6 +285,16 @@ void release_pages(struct machine *m, struct page **pages, u32 nr)
 	free_unref_pages(m, pages, nr_dead);
 }
 
+/* Drops the references of a batch, which is empty from then on. */
+static void pagevec_release(struct machine *m, struct pagevec *pvec)
+{
+	u32 nr_dead = drop_references(pvec->page, pvec->nr, pvec->page);
+
+	pvec->nr = 0;
+	if (nr_dead)
+		free_unref_pages(m, pvec->page, lru_del_dead(m, pvec->page, nr_dead));
+}
+
 /* ---- new pages ------------------------------------------------------------------------------------- */
 
 void __pagevec_lru_add(struct machine *m, struct pagevec *pvec)
@@ -305,8 +315,7 @@ void __pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 		lru_walk_count(&w, lru, compound_nr(page));
 	}
 	lru_walk_unlock(&w);
-	release_pages(m, pvec->page, pvec->nr);
-	pvec->nr = 0;
+	pagevec_release(m, pvec);
 	span_exit();
 }
 
@@ -347,8 +356,7 @@ static void pagevec_lru_move(struct machine *m, struct pagevec *pvec, lru_move_f
 	}
 	lru_walk_unlock(&w);
 	count_vm_events(m, event, nr_moved);
-	release_pages(m, pvec->page, pvec->nr);
-	pvec->nr = 0;
+	pagevec_release(m, pvec);
 }
 
 /*
