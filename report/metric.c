@@ -186,7 +186,9 @@ const char *metric_unit(const char *metric)
 		return "";
 	if (d && d->info.unit[0])
 		return d->info.unit;
-	return counter_is_amount(metric) || strstr(metric, "_pages") ? "pages" : "events";
+	if (strcmp(metric, "watermark_min") == 0 || strstr(metric, "_pages"))
+		return "pages";
+	return counter_is_amount(metric) ? "pages" : "events";
 }
 
 const char *metric_judgement(const char *metric, double base, double value)

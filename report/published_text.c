@@ -263,6 +263,8 @@ static void value_cell(struct grid *grid, const struct claim *c, const struct cl
 
 	if (r->verdict == VERDICT_NOT_RUN)
 		grid_cell(grid, "-");
+	else if (c->kind == CLAIM_VALUE && r->value > 0 && r->value < 1) /* a share */
+		grid_cell(grid, "%.3g", r->value);
 	else if (c->kind == CLAIM_VALUE)
 		grid_cell(grid, "%s", format_count(text, r->value));
 	else
