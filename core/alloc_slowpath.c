@@ -7,12 +7,11 @@
  * and slowpath_6_18() of today. What they share, a round of direct reclaim and the OOM path, comes
  * first.
  *
- * Left out: compaction, which is not built. A request of order > 0 goes straight to reclaim, as in a
- * kernel without CONFIG_COMPACTION. There are no real-time tasks, and nobody dumps core.
+ * Left out: real-time tasks, and nobody dumps core.
  *
  * Locks: nothing may be held. Everything here may switch tasks if the request allows reclaim.
  */
-#include "core/page_alloc.h"
+#include "core/compaction.h"
 
 #define MAX_RECLAIM_RETRIES 16
 
@@ -23,6 +22,9 @@ struct alloc_state {
 	u32 alloc_flags;
 	unsigned long progress; /* of the last round; not 0: worth another try */
 	bool can_reclaim;
+	enum compact_result compacted; /* by the last attempt */
+	enum compact_priority prio;    /* 4.7: of the next one */
+	u32 nr_compactions;            /* 4.7: that had a result, at this priority */
 };
 
 static struct page *try_freelists(struct machine *m, const struct alloc_state *s, u32 alloc_flags)
@@ -113,6 +115,16 @@ static struct page *direct_reclaim(struct machine *m, struct alloc_state *s, u32
 	return try_freelists(m, s, alloc_flags);
 }
 
+/* One round of compaction and a try at the lists. */
+static struct page *direct_compact(struct machine *m, struct alloc_state *s, u32 alloc_flags,
+                                   enum compact_priority prio)
+{
+	s->compacted = COMPACT_SKIPPED;
+	if (!s->order)
+		return NULL;
+	return alloc_pages_direct_compact(m, s->gfp, s->order, alloc_flags, prio, &s->compacted);
+}
+
 /* ---- out of memory ------------------------------------------------------------------------------------------- */
 
 /* Would killing something help this request? */
@@ -197,6 +209,30 @@ static bool may_reclaim_3_19(const struct machine *m, const struct alloc_state *
 	return !(flags & TIF_MEMDIE) || s->gfp & __GFP_NOFAIL;
 }
 
+/* A huge page for a fault, which has small ones to fall back on. (Linux: __GFP_NO_KSWAPD.) */
+static bool is_thp_request(const struct alloc_state *s)
+{
+	return s->gfp & __GFP_COMP && s->gfp & __GFP_NORETRY && !(s->gfp & __GFP_KSWAPD_RECLAIM);
+}
+
+/* Compaction without waiting, before anything is reclaimed. True: the request ends here. */
+static bool compact_first(struct machine *m, struct alloc_state *s, u32 alloc_flags,
+                          struct page **page)
+{
+	*page = direct_compact(m, s, alloc_flags, COMPACT_PRIO_ASYNC);
+	if (*page)
+		return true;
+	return is_thp_request(s) &&
+	       (s->compacted == COMPACT_DEFERRED || s->compacted == COMPACT_CONTENDED);
+}
+
+/* Reclaim was not enough: once more, and waiting for what is locked (since 2.6.38). */
+static struct page *compact_last(struct machine *m, struct alloc_state *s)
+{
+	return direct_compact(m, s, s->alloc_flags & ~ALLOC_NO_WATERMARKS,
+	                      is_thp_request(s) ? COMPACT_PRIO_ASYNC : COMPACT_PRIO_SYNC_LIGHT);
+}
+
 /*
  * Without progress the OOM killer comes before the question whether to retry; a request that may not
  * call file systems is not worth a kill and just loops.
@@ -238,6 +274,8 @@ static struct page *slowpath_to_3_18(struct machine *m, gfp_t gfp, unsigned int 
 			page = alloc_high_priority(m, &s);
 		if (page || !may_reclaim_3_19(m, &s))
 			return page;
+		if (order && compact_first(m, &s, s.alloc_flags & ~ALLOC_NO_WATERMARKS, &page))
+			return page;
 		page = direct_reclaim(m, &s, s.alloc_flags & ~ALLOC_NO_WATERMARKS);
 		if (page)
 			return page;
@@ -249,7 +287,7 @@ static struct page *slowpath_to_3_18(struct machine *m, gfp_t gfp, unsigned int 
 		}
 		pages_reclaimed += s.progress;
 		if (!should_alloc_retry(&s, pages_reclaimed))
-			return NULL;
+			return old ? NULL : compact_last(m, &s);
 		if (old)
 			congestion_wait(m, true, m->world->hw->hz / 50);
 		else
@@ -292,12 +330,14 @@ struct page *slowpath_3_19(struct machine *m, gfp_t gfp, unsigned int order)
 			page = alloc_high_priority(m, &s);
 		if (page || !may_reclaim_3_19(m, &s))
 			return page;
+		if (order && compact_first(m, &s, s.alloc_flags & ~ALLOC_NO_WATERMARKS, &page))
+			return page;
 		page = direct_reclaim(m, &s, s.alloc_flags & ~ALLOC_NO_WATERMARKS);
 		if (page)
 			return page;
 		pages_reclaimed += s.progress;
 		if (!should_alloc_retry(&s, pages_reclaimed))
-			return NULL;
+			return compact_last(m, &s);
 		if (!s.progress) {
 			page = alloc_may_oom(m, &s);
 			if (page || !s.progress)
@@ -340,11 +380,11 @@ static bool should_reclaim_retry(struct machine *m, const struct alloc_state *s,
 }
 
 /* Without compaction, orders 1 to 3 go on as long as a single page could be had. */
-static bool should_compact_retry(struct machine *m, const struct alloc_state *s)
+static bool single_page_is_free(struct machine *m, const struct alloc_state *s)
 {
 	const struct pglist_data *pgdat = this_node(m);
 
-	if (!s->order || s->order > PAGE_ALLOC_COSTLY_ORDER)
+	if (s->order > PAGE_ALLOC_COSTLY_ORDER)
 		return false;
 	for (u32 i = 0; i < pgdat->nr_zonelist; i++) {
 		struct zone *z = pgdat->zonelist[i];
@@ -354,6 +394,27 @@ static bool should_compact_retry(struct machine *m, const struct alloc_state *s)
 			return true;
 	}
 	return false;
+}
+
+/* Is the last word of compaction not its last? Then it is tried again, in the end harder. */
+static bool should_compact_retry(struct machine *m, struct alloc_state *s)
+{
+	bool costly = s->order > PAGE_ALLOC_COSTLY_ORDER;
+	u32 most = MAX_RECLAIM_RETRIES / (costly ? 4 : 1);
+
+	if (!s->order || current_task()->killed)
+		return false;
+	if (m->knob.compaction == COMPACTION_OFF)
+		return single_page_is_free(m, s);
+	if (s->compacted == COMPACT_SKIPPED)
+		return compaction_zonelist_suitable(m, s->gfp, (int)s->order, s->alloc_flags);
+	if (s->compacted == COMPACT_SUCCESS && ++s->nr_compactions <= most)
+		return true;
+	if (s->prio <= (costly ? COMPACT_PRIO_SYNC_LIGHT : COMPACT_PRIO_SYNC_FULL))
+		return false;
+	s->prio -= 1;
+	s->nr_compactions = 0;
+	return true;
 }
 
 /* One round of 6.18: the page, or NULL; *@again: another round may help. */
@@ -372,6 +433,8 @@ static struct page *slowpath_round_6_18(struct machine *m, struct alloc_state *s
 	if (page || !s->can_reclaim || current_flags(m) & PF_MEMALLOC)
 		return page;
 	page = direct_reclaim(m, s, s->alloc_flags);
+	if (!page)
+		page = direct_compact(m, s, s->alloc_flags, s->prio);
 	if (page || s->gfp & __GFP_NORETRY)
 		return page;
 	if (s->order > PAGE_ALLOC_COSTLY_ORDER && !(s->gfp & __GFP_RETRY_MAYFAIL))
@@ -393,12 +456,36 @@ static struct page *slowpath_round_6_18(struct machine *m, struct alloc_state *s
 	return NULL;
 }
 
+/*
+ * What reclaim is unlikely to help is compacted first: large blocks, and those of a type that only
+ * movable pages could make room for. True: the request ends here.
+ */
+static bool compact_first_6_18(struct machine *m, struct alloc_state *s, struct page **page)
+{
+	bool costly = s->order > PAGE_ALLOC_COSTLY_ORDER;
+
+	if (!s->order || !s->can_reclaim || (!costly && s->gfp & __GFP_MOVABLE) ||
+	    current_flags(m) & PF_MEMALLOC)
+		return false;
+	*page = direct_compact(m, s, s->alloc_flags, COMPACT_PRIO_ASYNC);
+	if (*page)
+		return true;
+	if (!costly || !(s->gfp & __GFP_NORETRY))
+		return false;
+	/* A huge page for a fault: reclaiming for it would thrash others, and help little. */
+	if (s->compacted == COMPACT_SKIPPED || s->compacted == COMPACT_DEFERRED)
+		return m->knob.compaction != COMPACTION_OFF;
+	s->prio = COMPACT_PRIO_ASYNC;
+	return false;
+}
+
 struct page *slowpath_6_18(struct machine *m, gfp_t gfp, unsigned int order)
 {
 	struct alloc_state s = {
 		.gfp = gfp,
 		.order = order,
 		.can_reclaim = gfp & __GFP_DIRECT_RECLAIM,
+		.prio = COMPACT_PRIO_SYNC_LIGHT,
 	};
 	u32 no_progress_loops = 0;
 	struct page *page;
@@ -408,6 +495,8 @@ struct page *slowpath_6_18(struct machine *m, gfp_t gfp, unsigned int order)
 	if (gfp & __GFP_KSWAPD_RECLAIM)
 		wake_all_kswapds(m, gfp, order);
 	page = try_freelists(m, &s, s.alloc_flags);
+	if (!page && compact_first_6_18(m, &s, &page))
+		return page;
 	while (!page) {
 		page = slowpath_round_6_18(m, &s, &no_progress_loops, &again);
 		if (page || again)

@@ -164,12 +164,13 @@ static long item_exact(const struct machine *m, enum vm_item item)
 static void check_counts(const struct census *c)
 {
 	const struct machine *m = c->m;
-	u64 nr_out = vm_event_zones(m, PGALLOC_DMA) - vm_event_sum(m, PGFREE);
+	u64 nr_out = vm_event_zones(m, PGALLOC_DMA) + m->nr_moved - vm_event_sum(m, PGFREE);
 	u64 steal = vm_event_zones(m, PGSTEAL_KSWAPD_DMA) + vm_event_zones(m, PGSTEAL_DIRECT_DMA);
 	u64 scan = vm_event_zones(m, PGSCAN_KSWAPD_DMA) + vm_event_zones(m, PGSCAN_DIRECT_DMA);
 
 	VM_BUG_ON_MSG(nr_out != c->nr_allocated,
-	              "%lu frames are allocated, pgalloc - pgfree is %lu", c->nr_allocated, nr_out);
+	              "%lu frames are allocated, pgalloc + moved - pgfree is %lu", c->nr_allocated,
+	              nr_out);
 	VM_BUG_ON_MSG(steal > scan, "pgsteal is %lu, pgscan only %lu", steal, scan);
 	for (u32 i = 0; i < ARRAY_SIZE(counted_flags); i++)
 		VM_BUG_ON_MSG(c->nr_flag[i] != item_exact(m, counted_flags[i].item),

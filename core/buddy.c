@@ -394,6 +394,35 @@ void free_run(struct zone *z, u64 pfn, u32 nr, bool upwards, enum migratetype mt
 	}
 }
 
+bool pfn_is_fresh(const struct zone *z, u64 pfn)
+{
+	for (u32 i = z->fresh_next; i < z->nr_fresh; i++)
+		if (pfn >= z->fresh[i].start_pfn && pfn < z->fresh[i].end_pfn)
+			return true;
+	return false;
+}
+
+void take_buddy(struct zone *z, struct page *p)
+{
+	struct machine *m = z->machine;
+	unsigned int order = buddy_order(p);
+	enum migratetype mt = buddy_type(p);
+
+	del_from_free_list(z, p);
+	charge(COST_BUDDY);
+	for (unsigned long i = 0; i < 1UL << order; i++)
+		p[i].flags = z->page_flags;
+	mod_zone_state(z, NR_FREE_PAGES, -(1L << order));
+	zone_free_taken(z, 1L << order);
+	/* What is moved here is movable, and most of the block will be. */
+	if (order < PAGEBLOCK_ORDER - 1 || mt == fresh_type(m))
+		return;
+	change_pageblock_range(z, p, order, fresh_type(m));
+	if (lists_follow_blocks(m) && order < PAGEBLOCK_ORDER)
+		move_freepages_block(z, ALIGN_DOWN(page_to_pfn(m, p), PAGEBLOCK_PAGES),
+		                     fresh_type(m), true);
+}
+
 /* @nr pages from @p on, in a row, to the tail of @list. */
 static void add_run(const struct zone *z, struct page_list *list, struct page *p, u32 nr,
                     enum migratetype mt)

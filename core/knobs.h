@@ -41,6 +41,8 @@
 	E(SLOWPATH_2_6_36, "2.6.36")                                                               \
 	E(SLOWPATH_3_0, "3.0") E(SLOWPATH_3_19, "3.19") E(SLOWPATH_6_18, "6.18")
 #define KNOB_FALLBACK(E) E(FALLBACK_4_0, "4.0") E(FALLBACK_6_18, "6.18")
+#define KNOB_COMPACTION(E)                                                                         \
+	E(COMPACTION_OFF, "off") E(COMPACTION_3_16, "3.16") E(COMPACTION_6_18, "6.18")
 #define KNOB_LRU_PER(E) E(LRU_PER_ZONE, "zone") E(LRU_PER_NODE, "node")
 #define KNOB_LRU_ANON(E) E(LRU_ANON_ACTIVE, "active") E(LRU_ANON_INACTIVE, "inactive")
 #define KNOB_LRU_ADD(E) E(LRU_ADD_ONE, "one") E(LRU_ADD_PER_LIST, "per_list")
@@ -100,6 +102,8 @@
 	NUM(reclaim_distance, "numa.reclaim_distance", "SLIT", 0, 255, 0, 0,                       \
 	    "RECLAIM_DISTANCE; 4f9b16a64753 (3.16) none",                                          \
 	    "zone_reclaim_mode is 1 if a node is farther than this from another; 0: never")        \
+	NUM(extfrag_threshold, "vm.extfrag_threshold", "", 0, 1000, 500, 500, "sysctl",            \
+	    "a fragmentation index up to this: memory is short rather than in pieces")             \
 	NUM(stat_interval, "vm.stat_interval", "s", 1, 3600, 1, 1, "sysctl",                       \
 	    "how often counters are folded")                                                       \
 	NUM(read_ahead_kb, "vm.read_ahead_kb", "kB", 0, 1 << 20, 128, 128,                         \
@@ -159,6 +163,9 @@
 	ENUM(fallback, "alloc.fallback", KNOB_FALLBACK, FALLBACK_4_0, FALLBACK_6_18,               \
 	     "kernel version",                                                                     \
 	     "blocks of another migrate type: split the largest, or claim large and steal small")  \
+	ENUM(compaction, "alloc.compaction", KNOB_COMPACTION, COMPACTION_3_16, COMPACTION_6_18,    \
+	     "kernel version",                                                                     \
+	     "free memory in pieces: none, by the requests, or also by a daemon (4.6)")            \
 	ENUM(lru_per, "lru.per", KNOB_LRU_PER, LRU_PER_ZONE, LRU_PER_NODE, "599d0c954f91 (4.8)",   \
 	     "one set of LRU lists and counters per zone or per node")                             \
 	ENUM(lru_anon, "lru.new_anon", KNOB_LRU_ANON, LRU_ANON_ACTIVE, LRU_ANON_INACTIVE,          \
@@ -269,6 +276,7 @@ KNOB_DECLARE(knob_off_on, KNOB_OFF_ON);
 KNOB_DECLARE(pcp_policy, KNOB_PCP);
 KNOB_DECLARE(slowpath_policy, KNOB_SLOWPATH);
 KNOB_DECLARE(fallback_policy, KNOB_FALLBACK);
+KNOB_DECLARE(compaction_policy, KNOB_COMPACTION);
 KNOB_DECLARE(lru_per_policy, KNOB_LRU_PER);
 KNOB_DECLARE(lru_anon_policy, KNOB_LRU_ANON);
 KNOB_DECLARE(lru_add_policy, KNOB_LRU_ADD);

@@ -17,17 +17,31 @@
  * the watermarks (5.0) is worked off without writing. A kswapd that fails 16 times gives up until a
  * direct reclaimer has success.
  *
- * Left out: compaction and its daemon, memcg soft limits, freezing, hotplug.
+ * Left out: memcg soft limits, freezing, hotplug.
  */
+#include "core/compaction.h"
 #include "core/swap.h"
 #include "core/vmscan.h"
 
 /* ---- 3.12: is the node balanced? ---------------------------------------------------------------- */
 
+/* Is there too little free memory to compact the zone for @order? */
+static bool too_little_to_compact(struct zone *z, unsigned int order)
+{
+	return compaction_suitable(z, (int)order, WMARK_LOW, 0) == COMPACT_SKIPPED;
+}
+
+static bool may_compact(const struct zone *z, unsigned int order)
+{
+	return order && z->machine->knob.compaction != COMPACTION_OFF;
+}
+
 /* Without regard to reserves, unless they are asked for: kswapd keeps memory for all. */
 static bool zone_balanced(struct zone *z, unsigned int order, unsigned long gap, int classzone_idx)
 {
-	return zone_watermark_ok_safe(z, order, wmark(z, WMARK_HIGH) + gap, classzone_idx, 0);
+	if (!zone_watermark_ok_safe(z, order, wmark(z, WMARK_HIGH) + gap, classzone_idx, 0))
+		return false;
+	return !may_compact(z, order) || !too_little_to_compact(z, order);
 }
 
 /*
@@ -91,24 +105,32 @@ static bool kswapd_shrink_zone(struct machine *m, struct zone *z, int classzone_
                                struct scan_control *sc, unsigned long *nr_attempted)
 {
 	unsigned long gap = min(wmark(z, WMARK_LOW), DIV_ROUND_UP(z->managed_pages, 100));
+	/* Once there is enough to compact with, single pages are what is asked for. */
+	bool single = may_compact(z, sc->order) && !too_little_to_compact(z, sc->order);
+	unsigned int order = single ? 0 : sc->order;
 
 	sc->nr_to_reclaim = max_t(unsigned long, SWAP_CLUSTER_MAX, wmark(z, WMARK_HIGH));
-	if (zone_balanced(z, sc->order, gap, classzone_idx))
+	if (zone_balanced(z, order, gap, classzone_idx))
 		return true;
 	shrink_zone(m, z, sc);
 	*nr_attempted += sc->nr_to_reclaim;
 	zone_clear_flags(z, ZONE_WRITEBACK);
-	if (zone_reclaimable(z) && zone_balanced(z, sc->order, 0, classzone_idx))
+	if (zone_reclaimable(z) && zone_balanced(z, order, 0, classzone_idx))
 		zone_clear_flags(z, ZONE_CONGESTED | ZONE_TAIL_LRU_DIRTY);
 	return sc->nr_scanned >= sc->nr_to_reclaim;
 }
 
-/* One pass over the zones 0 ... @end_zone. True: no zone asks for a higher priority. */
+/*
+ * One pass over the zones 0 ... @end_zone. True: no zone asks for a higher priority. *@compact: more was
+ * freed than was asked for, yet no zone has a block of the order above its low mark.
+ */
 static bool kswapd_shrink_zones(struct machine *m, struct pglist_data *pgdat, int end_zone,
-                                struct scan_control *sc)
+                                struct scan_control *sc, bool *compact)
 {
 	unsigned long nr_attempted = 0;
 	bool enough = false;
+
+	*compact = sc->order > 0;
 
 	for (int i = 0; i <= end_zone; i++) {
 		struct zone *z = &pgdat->zone[i];
@@ -116,8 +138,11 @@ static bool kswapd_shrink_zones(struct machine *m, struct pglist_data *pgdat, in
 		if (skip_zone(z, sc))
 			continue;
 		sc->nr_scanned = 0;
+		if (*compact && zone_watermark_ok(z, sc->order, wmark(z, WMARK_LOW), 0, 0))
+			*compact = false;
 		enough |= kswapd_shrink_zone(m, z, end_zone, sc, &nr_attempted);
 	}
+	*compact = *compact && sc->nr_reclaimed > nr_attempted;
 	return enough;
 }
 
@@ -267,15 +292,17 @@ static void balance_pgdat_3_12(struct machine *m, struct pglist_data *pgdat, int
 
 	count_vm_event(m, PAGEOUTRUN);
 	do {
-		bool enough;
+		bool enough, compact;
 
 		sc.nr_reclaimed = 0;
 		end_zone = find_end_zone(m, pgdat, &sc);
 		if (end_zone < 0)
 			break;
 		sc.reclaim_idx = end_zone;
-		enough = kswapd_shrink_zones(m, pgdat, end_zone, &sc);
+		enough = kswapd_shrink_zones(m, pgdat, end_zone, &sc, &compact);
 		wake_throttled(m, pgdat);
+		if (compact)
+			compact_pgdat(m, pgdat, (int)sc.order);
 		/* Fragmentation, not lack of memory: what is left to do is order 0. */
 		if (sc.order && sc.nr_reclaimed >= 2UL << sc.order)
 			sc.order = 0;
@@ -449,8 +476,10 @@ restart:
 	}
 	if (done != 1 && !sc.nr_reclaimed)
 		WRITE_ONCE(pgdat->kswapd_failures, pgdat->kswapd_failures + 1);
-	if (boosted)
+	if (boosted) {
 		drop_boost(pgdat, sc.reclaim_idx, boost);
+		wakeup_kcompactd(m, pgdat, PAGEBLOCK_ORDER, sc.reclaim_idx);
+	}
 	snapshot_refaults(m, pgdat);
 	*order = (int)sc.order;
 }
@@ -506,13 +535,15 @@ static void keep_request(struct machine *m, struct pglist_data *pgdat, int order
 }
 
 static void kswapd_try_to_sleep(struct machine *m, struct pglist_data *pgdat, int order,
-                                int zoneidx)
+                                int asked_order, int zoneidx)
 {
 	struct wait_queue_entry e;
 	u64 left = 0;
 
 	prepare_to_wait(&pgdat->kswapd_wait, &e, 0, false, WORLD_TASK_INTERRUPTIBLE);
 	if (prepare_kswapd_sleep(m, pgdat, order, zoneidx)) {
+		compaction_before_kswapd_sleeps(pgdat);
+		wakeup_kcompactd(m, pgdat, asked_order, zoneidx);
 		left = schedule_timeout(world_ticks_to_ns(m->world->hw->hz / 10));
 		if (left)
 			keep_request(m, pgdat, order, zoneidx);
@@ -579,7 +610,7 @@ static void kswapd_loop_3_12(struct machine *m, struct pglist_data *pgdat)
 			order = new_order;
 			zoneidx = new_zoneidx;
 		} else {
-			kswapd_try_to_sleep(m, pgdat, balanced_order, balanced_zoneidx);
+			kswapd_try_to_sleep(m, pgdat, balanced_order, 0, balanced_zoneidx);
 			take_request(pgdat, none, &order, &zoneidx);
 			new_order = order;
 			new_zoneidx = zoneidx;
@@ -605,7 +636,7 @@ static void kswapd_loop_2_6_36(struct machine *m, struct pglist_data *pgdat)
 		if (order < new_order) {
 			order = new_order;
 		} else {
-			kswapd_try_to_sleep(m, pgdat, order, zoneidx);
+			kswapd_try_to_sleep(m, pgdat, order, 0, zoneidx);
 			order = READ_ONCE(pgdat->kswapd_order);
 		}
 		run = order;
@@ -634,7 +665,7 @@ static void kswapd_loop_6_18(struct machine *m, struct pglist_data *pgdat)
 			reclaim_order = READ_ONCE(pgdat->kswapd_order);
 			zoneidx = requested_zone(pgdat, zoneidx);
 		}
-		kswapd_try_to_sleep(m, pgdat, reclaim_order, zoneidx);
+		kswapd_try_to_sleep(m, pgdat, reclaim_order, order, zoneidx);
 		zoneidx = requested_zone(pgdat, zoneidx);
 		order = READ_ONCE(pgdat->kswapd_order);
 		WRITE_ONCE(pgdat->kswapd_order, 0);

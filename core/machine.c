@@ -8,6 +8,7 @@
  * Boot order: page tables are reserved and the world told where they are; then zones, because all
  * else takes frames; then marks, objects, swap, and last the kswapd tasks, which use everything.
  */
+#include "core/compaction.h"
 #include "core/fs.h"
 #include "core/huge_memory.h"
 #include "core/page_alloc.h"
@@ -154,6 +155,8 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 		ret = swap_init(m);
 	if (!ret)
 		ret = kswapd_init(m);
+	if (!ret)
+		compaction_init(m);
 	if (ret == -ENOMEM && has_frames(m))
 		snprintf(err, n, "the host has no address space left for this machine");
 	else if (ret == -ENOMEM)

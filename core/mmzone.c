@@ -133,6 +133,7 @@ static void zone_init_populated(struct machine *m, struct zone *z)
 	z->fresh = arena_array(&m->arena, struct fresh_range, z->nr_fresh);
 	z->nr_fresh = 0;
 	z->pageblock_type = arena_array(&m->arena, u8, blocks + 1);
+	z->pageblock_skip = arena_array(&m->arena, u8, blocks + 1);
 	z->pcp = arena_array(&m->arena, struct per_cpu_pages *, m->nr_cpus);
 	vmstat_init_holder(m, &z->stat);
 }

@@ -178,6 +178,16 @@ struct zone {
 	long min_breach_pages; /* (Z) see note_min_breach() */
 	u8 *pageblock_type; /* (Z) by block from the zone's first on; see get_pageblock_migratetype() */
 
+	/* Where compaction's scanners go on: [0] asynchronous, [1] others. (a) */
+	u64 compact_migrate_pfn[2];
+	u64 compact_free_pfn;
+	u32 compact_considered; /* (a) requests since it was deferred */
+	int compact_defer_shift;
+	int compact_order_failed;     /* (a) the smallest order that failed */
+	bool compact_blockskip_flush; /* (a) a whole pass is done: forget the next */
+	bool pageblock_skip_used;     /* (a) any of it */
+	u8 *pageblock_skip;           /* (a) by block, as pageblock_type: nothing found there */
+
 	s32 pcp_high; /* (c) of a new per-CPU list: batch, high and its bounds */
 	s32 pcp_high_min;
 	s32 pcp_high_max;
@@ -228,6 +238,11 @@ struct pglist_data {
 	u32 split_queue_first;            /* links, through the third page; 0: empty */
 	u32 split_queue_last;
 	unsigned long split_queue_len; /* those in the shrinker's hands included */
+
+	struct task *kcompactd; /* NULL: there is none */
+	struct wait_queue_head kcompactd_wait;
+	int kcompactd_max_order;       /* (a) asked for */
+	int kcompactd_highest_zoneidx; /* (a) */
 
 	struct task *kswapd;
 	struct wait_queue_head kswapd_wait;

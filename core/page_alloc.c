@@ -36,7 +36,7 @@ int gfp_zone(gfp_t gfp)
 	return gfp_zone_table[gfp & 15];
 }
 
-static enum migratetype gfp_migratetype(const struct machine *m, gfp_t gfp)
+enum migratetype gfp_migratetype(const struct machine *m, gfp_t gfp)
 {
 	if (unlikely(m->page_group_by_mobility_disabled))
 		return MIGRATE_UNMOVABLE;

@@ -176,6 +176,11 @@ void free_one_page(struct zone *z, struct page *page, unsigned int order);
 /* Boot: the frames [@start, @end) are free; whole order-10 blocks of them stay untouched. */
 void free_boot_range(struct zone *z, u64 start, u64 end);
 
+/* Is @pfn in a block of the largest order that was never used, and is on no list? */
+bool pfn_is_fresh(const struct zone *z, u64 pfn);
+/* Compaction takes the free block @p off its list: NR_FREE_PAGES is told. zone->lock held. */
+void take_buddy(struct zone *z, struct page *p);
+
 unsigned long buddy_count_free(const struct zone *z); /* pages, by walking; for audits */
 void buddy_audit(struct zone *z);
 
@@ -230,10 +235,14 @@ void free_pcp_pages(struct machine *m, struct page **pages, u32 nr);
 
 /* 6.7: the list gives back what its CPU did not need lately. Pages still to go: true. */
 bool decay_pcp_high(struct machine *m, struct zone *z, struct per_cpu_pages *pcp);
+void drain_cpu_lists(struct machine *m);             /* the running CPU's, all zones */
 unsigned long pcp_count_pages(const struct zone *z); /* all CPUs, by walking; for audits */
 void pcp_audit(struct zone *z);
 
 /* ---- page_alloc.c ------------------------------------------------------------------------------ */
+
+/* The lists that a request is served from. */
+enum migratetype gfp_migratetype(const struct machine *m, gfp_t gfp);
 
 /* The page and what is known of it, for a report. */
 void dump_page(const struct machine *m, const struct page *page, const char *why);

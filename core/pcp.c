@@ -531,6 +531,11 @@ static void drain_local_pages(void *arg)
 	drain_cpu_pages(arg, world_cpu_id());
 }
 
+void drain_cpu_lists(struct machine *m)
+{
+	drain_cpu_pages(m, world_cpu_id());
+}
+
 /* Which CPUs hold pages: the count of each, which its owner keeps writing, is looked at. */
 static void find_cpus_with_pcps(struct machine *m, u64 *mask)
 {

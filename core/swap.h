@@ -151,6 +151,7 @@ static inline struct spinlock *swap_tree_lock(struct machine *m, swp_entry_t ent
 /* The page that @entry's place in the cache holds now, with a reference; NULL: none. */
 struct page *find_get_swap_page(struct machine *m, swp_entry_t entry);
 int add_to_swap_cache(struct machine *m, struct page *page, swp_entry_t entry, u64 *shadow);
+int swap_cache_replace(struct machine *m, struct page *old, struct page *new);
 void clear_shadow_from_swap_cache(struct machine *m, swp_entry_t entry);
 u32 swapin_nr_pages(u64 prev_offset, u64 offset, u32 hits, u32 max_pages, u32 prev_win);
 void swap_cache_audit(struct machine *m, struct swap_info_struct *si);

@@ -117,6 +117,36 @@ void __delete_from_swap_cache(struct machine *m, struct page *page, u64 shadow)
 	mod_swapcache(m, page, -1);
 }
 
+/*
+ * @new takes the place of @old in the cache. Both locked. -EAGAIN: others than the cache and the caller
+ * hold @old. Migration.
+ */
+int swap_cache_replace(struct machine *m, struct page *old, struct page *new)
+{
+	swp_entry_t entry = page_swap_entry(m, old);
+	u64 *slot = &swap_info(m, entry)->cache[swp_offset(entry)];
+	struct spinlock *lock = swap_tree_lock(m, entry);
+	int err = -EAGAIN;
+
+	spin_lock_irq(lock);
+	charge(COST_RADIX);
+	VM_BUG_ON(*slot != cache_of_page(m, old));
+	if (old->refcount == 2) {
+		get_page(new);
+		page_set(new, PG_swapcache);
+		m->page_private[page_to_pfn(m, new)] = entry.v;
+		*slot = cache_of_page(m, new);
+		m->page_private[page_to_pfn(m, old)] = 0;
+		page_clear(old, PG_swapcache);
+		old->refcount -= 1;
+		mod_swapcache(m, old, -1);
+		mod_swapcache(m, new, 1);
+		err = 0;
+	}
+	spin_unlock_irq(lock);
+	return err;
+}
+
 /* The caller has a reference of its own. */
 void delete_from_swap_cache(struct machine *m, struct page *page)
 {

@@ -110,6 +110,17 @@ enum vm_item {
 	X(PAGEOUTRUN, "pageoutrun")                                                                \
 	X(PGROTATED, "pgrotated")                                                                  \
 	X(OOM_KILL, "oom_kill")                                                                    \
+	X(PGMIGRATE_SUCCESS, "pgmigrate_success")                                                  \
+	X(PGMIGRATE_FAIL, "pgmigrate_fail")                                                        \
+	X(COMPACTMIGRATE_SCANNED, "compact_migrate_scanned")                                       \
+	X(COMPACTFREE_SCANNED, "compact_free_scanned")                                             \
+	X(COMPACTISOLATED, "compact_isolated")                                                     \
+	X(COMPACTSTALL, "compact_stall")                                                           \
+	X(COMPACTFAIL, "compact_fail")                                                             \
+	X(COMPACTSUCCESS, "compact_success")                                                       \
+	X(KCOMPACTD_WAKE, "compact_daemon_wake")                                                   \
+	X(KCOMPACTD_MIGRATE_SCANNED, "compact_daemon_migrate_scanned")                             \
+	X(KCOMPACTD_FREE_SCANNED, "compact_daemon_free_scanned")                                   \
 	X(UNEVICTABLE_PGCULLED, "unevictable_pgs_culled")                                          \
 	X(THP_FAULT_ALLOC, "thp_fault_alloc")                                                      \
 	X(THP_FAULT_FALLBACK, "thp_fault_fallback")                                                \

@@ -25,6 +25,9 @@
 	X(IDLE, "idle")                                                                            \
 	X(USER, "user")                                                                            \
 	X(KSWAPD, "kswapd")                                                                        \
+	X(KCOMPACTD, "kcompactd")                                                                  \
+	X(COMPACT, "compact_zone")                                                                 \
+	X(MIGRATE, "migrate_pages")                                                                \
 	X(KTHREAD, "kthread")                                                                      \
 	X(IRQ, "irq")                                                                              \
 	X(SCHED, "sched")                                                                          \

@@ -2,19 +2,20 @@
  * A machine of frames only, for tests of the page allocator: zones, marks, lists and counters on the
  * null world, and stand-ins for reclaim, which a test can give something to do.
  *
- * A test that includes this must not reach vmscan.c, kswapd.c, oom_kill.c or swap.c by another way:
+ * A test that includes this must not reach vmscan.c, kswapd.c, compaction.c, oom_kill.c or swap.c by another way:
  * their functions are defined here.
  */
 #ifndef TESTS_CORE_BARE_H
 #define TESTS_CORE_BARE_H
 
-#include "core/page_alloc.h"
+#include "core/compaction.h"
 #include "tests/test.h"
 #include "world/null.h"
 
 /* What the stand-ins were asked for, and what they do. */
 static struct bare_reclaim {
 	u64 nr_reclaims;
+	u64 nr_compactions;
 	u64 nr_kswapd_wakes;
 	u64 nr_oom;
 	u64 nr_congestion_waits;
@@ -70,6 +71,22 @@ void congestion_wait(struct machine *m, bool write, u64 ticks)
 {
 	(void)m, (void)write, (void)ticks;
 	bare_reclaim.nr_congestion_waits += 1;
+}
+
+struct page *alloc_pages_direct_compact(struct machine *m, gfp_t gfp, unsigned int order,
+                                        u32 alloc_flags, enum compact_priority prio,
+                                        enum compact_result *result)
+{
+	(void)m, (void)gfp, (void)order, (void)alloc_flags, (void)prio;
+	bare_reclaim.nr_compactions += 1;
+	*result = COMPACT_SKIPPED;
+	return NULL;
+}
+
+bool compaction_zonelist_suitable(struct machine *m, gfp_t gfp, int order, u32 alloc_flags)
+{
+	(void)m, (void)gfp, (void)order, (void)alloc_flags;
+	return false;
 }
 
 void lruvec_init(struct machine *m, struct lruvec *lruvec, struct pglist_data *pgdat,

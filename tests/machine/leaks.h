@@ -27,7 +27,7 @@ static long item_sum(const struct machine *m, enum vm_item item)
 /* Frames that somebody has. */
 static long frames_out(const struct machine *m)
 {
-	return (long)(vm_event_zones(m, PGALLOC_DMA) - vm_event_sum(m, PGFREE));
+	return (long)(vm_event_zones(m, PGALLOC_DMA) + m->nr_moved - vm_event_sum(m, PGFREE));
 }
 
 /* No reclaim, no I/O, and nobody but the caller has an address space: the OOM reaper may be late. */
