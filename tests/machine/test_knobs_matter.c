@@ -82,6 +82,23 @@ static void worker(struct task *t, void *arg)
 
 #define MB(n) ((u64)(n) << 20)
 
+/* A huge page is shared and written to while others are to be had. */
+static void copy_huge_page(struct run *r)
+{
+	struct task *c = NULL;
+	u64 va;
+
+	if (do_mmap(r->m, MB(4), MM_PROT_READ | MM_PROT_WRITE, 0, &va))
+		return;
+	va = ALIGN(va, MB(2));
+	mm_access(r->m, va, MB(2), WORLD_WRITE, 0);
+	if (do_fork(r->m, "child", child, r, &c))
+		return;
+	task_start(c, -1);
+	mm_access(r->m, va, MB(2), WORLD_WRITE, 0);
+	do_wait(c);
+}
+
 /* Huge pages: read before they are written, unmapped in part, shared, copied, reclaimed. */
 static void huge_worker(struct task *t, void *arg)
 {
@@ -95,6 +112,7 @@ static void huge_worker(struct task *t, void *arg)
 		return;
 	va = ALIGN(va, MB(2));
 	len -= MB(2);
+	copy_huge_page(r);
 	for (u32 i = 0; i < 2; i++) {
 		if (mm_access(r->m, va, len / 4, WORLD_READ, 0) ||
 		    mm_access(r->m, va, len, WORLD_WRITE, 0))
