@@ -139,6 +139,55 @@ static const struct claim drift_claims[] = {
          .hi = 0.1},
 };
 
+/* ---- thp-split: generic rmap walkers (Kirill A. Shutemov, 4 February 2016) ------------------------ */
+
+static const struct claim thp_split_claims[] = {
+	{.text = "time, page to vma: published 2.92",
+         .kind = CLAIM_RATIO,
+         .metric = "time",
+         .of = {"page_0", ""},
+         .to = {"vma_0", ""},
+         WITHIN_25(5.636 / 1.93)},
+	{.text = "time, page to vma, 100 forks: published 12.65",
+         .kind = CLAIM_RATIO,
+         .metric = "time",
+         .of = {"page_100", ""},
+         .to = {"vma_100", ""},
+         WITHIN_25(405.943 / 32.08)},
+	{.text = "time, vma, 100 forks to none: published 16.6",
+         .kind = CLAIM_RATIO,
+         .metric = "time",
+         .of = {"vma_100", ""},
+         .to = {"vma_0", ""},
+         WITHIN_25(32.08 / 1.93)},
+	{.text = "what became of it is between the two, with 100 forks",
+         .kind = CLAIM_RATIO,
+         .metric = "time",
+         .of = {"range_100", ""},
+         .to = {"page_100", ""},
+         .lo = 0,
+         .hi = 1},
+	/* 4096 huge pages, each unmapped in part once, by 4096 munmap(), and split once. */
+	{.text = "every huge page is queued once",
+         .kind = CLAIM_VALUE,
+         .metric = "thp_deferred_split_page",
+         .of = {"vma_100", ""},
+         .lo = 4096,
+         .hi = 4096},
+	{.text = "forks copy ptes, and split nothing",
+         .kind = CLAIM_VALUE,
+         .metric = "thp_split_pmd",
+         .of = {"page_100", ""},
+         .lo = 4096,
+         .hi = 4096},
+	{.text = "the shrinker splits them all",
+         .kind = CLAIM_VALUE,
+         .metric = "thp_split_page",
+         .of = {"page_100", ""},
+         .lo = 4096,
+         .hi = 4096},
+};
+
 /* ---- the table ---------------------------------------------------------------------------------- */
 
 const struct experiment_spec experiments[] = {
@@ -156,6 +205,13 @@ const struct experiment_spec experiments[] = {
 			 "October 2010)",
 		.nr_claims = ARRAY_SIZE(drift_claims),
 		.claim = drift_claims,
+	},
+	{
+		.name = "thp-split",
+		.title = "split huge pages by generic rmap walkers (Kirill A. Shutemov, 4 February "
+			 "2016)",
+		.nr_claims = ARRAY_SIZE(thp_split_claims),
+		.claim = thp_split_claims,
 	},
 };
 

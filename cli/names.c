@@ -47,6 +47,7 @@ static const char *metric_at(u32 i)
 {
 	static const char *const other[] = {"elapsed",
 	                                    "real",
+	                                    "time",
 	                                    "user",
 	                                    "sys",
 	                                    "allocstall",

@@ -66,7 +66,8 @@ struct sim_target {
 	struct sim_barrier barrier[TARGET_SYNC_MAX];
 	struct sim_event event[TARGET_SYNC_MAX];
 	s64 counter[TARGET_SYNC_MAX];
-	u32 *file; /* inode numbers, by the scenario's number */
+	u64 time_ns; /* record_time() */
+	u32 *file;   /* inode numbers, by the scenario's number */
 	u32 nr_files;
 	u32 nr_tasks;                /* ever */
 	u32 nr_foreground;           /* still running */
@@ -481,6 +482,8 @@ static void collect(struct sim_target *s, struct target_result *res)
 	}
 	machine_counters(s->machine, add_counter, &(struct counting){res, &s->before});
 	machine_gauges(s->machine, add_counter, &(struct counting){res, NULL});
+	if (s->time_ns)
+		add_counter("time_ns", s->time_ns, false, &(struct counting){res, NULL});
 	note_disk_errors(s);
 	if (machine_sigbus_kills(s->machine))
 		note(s, "%u tasks were killed by SIGBUS: a page could not be read back\n",
@@ -656,6 +659,8 @@ static int op_madvise(struct target_task *t, u64 va, u64 len, enum target_advice
 		[TARGET_MADV_WILLNEED] = MM_MADV_WILLNEED,
 		[TARGET_MADV_RANDOM] = MM_MADV_RANDOM,
 		[TARGET_MADV_SEQUENTIAL] = MM_MADV_SEQUENTIAL,
+		[TARGET_MADV_HUGEPAGE] = MM_MADV_HUGEPAGE,
+		[TARGET_MADV_NOHUGEPAGE] = MM_MADV_NOHUGEPAGE,
 	};
 
 	return do_madvise(machine_of(t), va, len, to_mm[advice]);
@@ -938,6 +943,17 @@ static u64 op_now(struct target_task *t)
 	return world_now();
 }
 
+static int op_drop_caches(struct target_task *t, u32 what)
+{
+	return do_drop_caches(machine_of(t), what);
+}
+
+static int op_record_time(struct target_task *t, u64 ns)
+{
+	sim_of(t)->time_ns += ns;
+	return killed();
+}
+
 const struct target_ops sim_target_ops = {
 	.name = "sim",
 	.open = sim_open,
@@ -969,6 +985,8 @@ const struct target_ops sim_target_ops = {
 	.event_wait = op_event_wait,
 	.counter_add = op_counter_add,
 	.now = op_now,
+	.drop_caches = op_drop_caches,
+	.record_time = op_record_time,
 };
 
 struct world *sim_target_world(const struct target *t)

@@ -112,6 +112,9 @@ void deferred_split_huge_page(struct machine *m, struct page *head);
 int split_huge_page_to_list(struct machine *m, struct page *page, struct page_list *list);
 /* Before 4.5: at once and in all address spaces; pins do not matter. For a part of it to be unmapped. */
 int split_huge_page_at_once(struct machine *m, struct page *head, struct page_list *list);
+/* For the shrinker: takes some off the queue, and puts back what it could not split. */
+u32 split_queue_take(struct pglist_data *pgdat, struct page **batch, u32 nr);
+void split_queue_put_back(struct pglist_data *pgdat, struct page *head);
 void deferred_split_audit(struct machine *m);
 void split_queues_init(struct machine *m); /* boot */
 

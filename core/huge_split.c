@@ -92,6 +92,40 @@ static void split_queue_forget(struct pglist_data *pgdat, struct page *head)
 	pgdat->split_queue_len -= 1;
 }
 
+/* Up to @nr from the head of the queue, each with a reference; they stay counted. Those being freed drop out. */
+u32 split_queue_take(struct pglist_data *pgdat, struct page **batch, u32 nr)
+{
+	u32 n = 0;
+
+	spin_lock_irq(&pgdat->split_queue_lock);
+	while (n < nr && pgdat->split_queue_first) {
+		struct page *head = split_page(pgdat, pgdat->split_queue_first);
+
+		charge2(COST_PAGE_LINE_COLD, COST_ATOMIC);
+		if (head->refcount) {
+			head->refcount += 1;
+			split_queue_del(pgdat, head);
+			batch[n++] = head;
+		} else {
+			split_queue_forget(pgdat, head);
+		}
+	}
+	spin_unlock_irq(&pgdat->split_queue_lock);
+	return n;
+}
+
+/* What split_queue_take() took, unless it has been split: to the end of the queue. */
+void split_queue_put_back(struct pglist_data *pgdat, struct page *head)
+{
+	if (!page_is_head(head))
+		return;
+	spin_lock_irq(&pgdat->split_queue_lock);
+	if (head[1].compound_flags & COMPOUND_DEFERRED &&
+	    !(head[1].compound_flags & COMPOUND_QUEUED))
+		split_queue_add_tail(pgdat, head);
+	spin_unlock_irq(&pgdat->split_queue_lock);
+}
+
 void free_huge_page(struct machine *m, struct page *head)
 {
 	struct pglist_data *pgdat = page_pgdat(m, head);

@@ -170,6 +170,8 @@ struct machine {
 	struct pool drain_pool;           /* of work_struct[nr_cpus] */
 	struct mutex drain_lock;          /* 3.12: one lru_add_drain_all() at a time */
 
+	struct shrinker *shrinkers; /* (c) shrinker.c */
+
 	struct list_head tasks; /* all user tasks */
 	struct list_head mms;   /* all address spaces */
 	u32 next_mm;

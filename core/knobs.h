@@ -34,6 +34,8 @@
 #define KNOB_THP_MAPCOUNT(E) E(THP_MAPCOUNT_DOUBLE, "double_map") E(THP_MAPCOUNT_LARGE, "large")
 #define KNOB_THP_SPLIT_WALK(E)                                                                     \
 	E(SPLIT_WALK_VMA, "vma") E(SPLIT_WALK_PAGE, "page") E(SPLIT_WALK_RANGE, "range")
+#define KNOB_THP_DEFERRED(E) E(DEFERRED_SPLIT_WAIT, "wait") E(DEFERRED_SPLIT_TRY, "try")
+#define KNOB_SLAB_SCAN(E) E(SLAB_SCAN_RATIO, "ratio") E(SLAB_SCAN_PRIORITY, "priority")
 #define KNOB_THP_COW(E) E(THP_COW_COPY, "copy") E(THP_COW_SPLIT, "split")
 #define KNOB_OFF_ON(E) E(KNOB_OFF, "off") E(KNOB_ON, "on")
 #define KNOB_PCP(E) E(PCP_FIXED, "fixed") E(PCP_AUTO, "auto")
@@ -130,6 +132,12 @@
 	     SPLIT_WALK_RANGE, "mail 003 (4 February 2016)",                                       \
 	     "splitting unmaps and maps again: a walk per VMA; per page (fec89c109f3a, 4.6); per " \
 	     "VMA one way, per page back (4.11)")                                                  \
+	ENUM(thp_deferred, "thp.deferred_split", KNOB_THP_DEFERRED, DEFERRED_SPLIT_WAIT,           \
+	     DEFERRED_SPLIT_TRY, "fa41b900c30b (5.6), 6.16",                                       \
+	     "the shrinker waits for a page's lock, or passes it over; batches of 128, or 31")     \
+	ENUM(slab_scan, "slab.scan", KNOB_SLAB_SCAN, SLAB_SCAN_RATIO, SLAB_SCAN_PRIORITY,          \
+	     "9092c71bb724 (4.16)",                                                                \
+	     "shrinkers are asked in proportion to pages scanned, or by reclaim's priority")       \
 	ENUM(thp_cow, "thp.cow", KNOB_THP_COW, THP_COW_COPY, THP_COW_SPLIT, "ec0abae6dcdf (5.8)",  \
 	     "a write to a shared huge page copies all of it, or one page")                        \
 	ENUM(lru_batch_huge, "lru.batch_huge", KNOB_OFF_ON, KNOB_ON, KNOB_OFF,                     \
@@ -268,6 +276,8 @@ KNOB_DECLARE(thp_policy, KNOB_THP);
 KNOB_DECLARE(thp_defrag_policy, KNOB_THP_DEFRAG);
 KNOB_DECLARE(thp_partial_policy, KNOB_THP_PARTIAL);
 KNOB_DECLARE(thp_mapcount_policy, KNOB_THP_MAPCOUNT);
+KNOB_DECLARE(thp_deferred_policy, KNOB_THP_DEFERRED);
+KNOB_DECLARE(slab_scan_policy, KNOB_SLAB_SCAN);
 KNOB_DECLARE(thp_cow_policy, KNOB_THP_COW);
 KNOB_DECLARE(thp_split_walk_policy, KNOB_THP_SPLIT_WALK);
 KNOB_DECLARE(watermark_gap_policy, KNOB_WMARK_GAP);

@@ -12,6 +12,7 @@
 #include "core/fs.h"
 #include "core/huge_memory.h"
 #include "core/page_alloc.h"
+#include "core/shrinker.h"
 #include "core/workqueue.h"
 
 #include <errno.h>
@@ -144,6 +145,7 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 	choose_procedures(m);
 	page_wait_init(m);
 	split_queues_init(m);
+	huge_shrinkers_init(m);
 	mutex_init(m->world, &m->oom_lock, LOCK_OOM);
 	lru_add_init(m);
 	ret = slab_init(m);

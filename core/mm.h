@@ -126,6 +126,9 @@ int do_fadvise(struct machine *m, u32 fd, u64 offset, u64 len, enum mm_fadvice a
 /* [task] @offset is a multiple of a page. Touching pages behind the file's end is a SIGBUS. */
 int do_mmap_file(struct machine *m, u32 fd, u64 offset, u64 len, int prot, int flags, u64 *va);
 
+/* [task] Writes @what to /proc/sys/vm/drop_caches: 1 page cache, 2 what shrinkers have, 3 both. */
+int do_drop_caches(struct machine *m, u32 what);
+
 enum world_access;
 /* [task] User code accesses [@va, @va + @len): every page once, in order or by @seed. */
 int mm_access(struct machine *m, u64 va, u64 len, enum world_access kind, u64 seed);

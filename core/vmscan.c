@@ -11,8 +11,9 @@
  * Which form of a procedure is used follows from what it depends on: lists per zone or per node
  * (lruvec->zone), knobs reclaim.scan_balance and reclaim.throttle.
  *
- * Left out: slab shrinkers, memcg, compaction (so nothing is reclaimed for its sake), laptop mode.
+ * Left out: memcg, compaction (so nothing is reclaimed for its sake), laptop mode.
  */
+#include "core/shrinker.h"
 #include "core/swap.h"
 #include "core/vmscan.h"
 
@@ -433,13 +434,36 @@ void shrink_lruvec(struct machine *m, struct lruvec *lruvec, struct scan_control
 
 /* ---- a zone, a node ---------------------------------------------------------------------------------------- */
 
+static bool is_classzone(const struct zone *zone, const struct scan_control *sc)
+{
+	for (int i = sc->reclaim_idx; i > (int)zone->type; i--)
+		if (managed_zone(&zone->pgdat->zone[i]))
+			return false;
+	return true;
+}
+
+static unsigned long lruvec_pages(const struct lruvec *lruvec)
+{
+	unsigned long nr = 0;
+	enum lru_list lru;
+
+	for_each_evictable_lru (lru)
+		nr += READ_ONCE(lruvec->size[lru]);
+	return nr;
+}
+
 bool shrink_zone(struct machine *m, struct zone *zone, struct scan_control *sc)
 {
 	unsigned long before = sc->nr_reclaimed;
+	unsigned long scanned = sc->nr_scanned;
 
 	if (scan_by_cost(m))
 		prepare_scan_control(m, zone->lruvec, sc);
 	shrink_lruvec(m, zone->lruvec, sc);
+	/* Once for a node: with the highest of its zones that the request may use. */
+	if (is_classzone(zone, sc))
+		shrink_slab(m, zone->pgdat, sc->priority, sc->nr_scanned - scanned,
+		            lruvec_pages(zone->lruvec));
 	return sc->nr_reclaimed > before;
 }
 
@@ -479,14 +503,21 @@ static void shrink_node_lruvec(struct machine *m, struct pglist_data *pgdat, str
 bool shrink_node(struct machine *m, struct pglist_data *pgdat, struct scan_control *sc)
 {
 	unsigned long before = sc->nr_reclaimed;
+	unsigned long scanned = sc->nr_scanned;
+	unsigned long nr_pages = 0;
 
 	if (m->knob.lru_per == LRU_PER_NODE) {
 		shrink_node_lruvec(m, pgdat, &pgdat->lruvec, sc);
+		nr_pages = lruvec_pages(&pgdat->lruvec);
 	} else {
-		for (int i = 0; i <= sc->reclaim_idx; i++)
-			if (managed_zone(&pgdat->zone[i]))
-				shrink_node_lruvec(m, pgdat, pgdat->zone[i].lruvec, sc);
+		for (int i = 0; i <= sc->reclaim_idx; i++) {
+			if (!managed_zone(&pgdat->zone[i]))
+				continue;
+			shrink_node_lruvec(m, pgdat, pgdat->zone[i].lruvec, sc);
+			nr_pages += lruvec_pages(pgdat->zone[i].lruvec);
+		}
 	}
+	shrink_slab(m, pgdat, sc->priority, sc->nr_scanned - scanned, nr_pages);
 	if (sc->nr_reclaimed > before) {
 		WRITE_ONCE(pgdat->kswapd_failures, 0);
 		return true;

@@ -122,6 +122,9 @@ enum vm_item {
 	X(KCOMPACTD_MIGRATE_SCANNED, "compact_daemon_migrate_scanned")                             \
 	X(KCOMPACTD_FREE_SCANNED, "compact_daemon_free_scanned")                                   \
 	X(UNEVICTABLE_PGCULLED, "unevictable_pgs_culled")                                          \
+	X(SLABS_SCANNED, "slabs_scanned")                                                          \
+	X(DROP_PAGECACHE, "drop_pagecache")                                                        \
+	X(DROP_SLAB, "drop_slab")                                                                  \
 	X(THP_FAULT_ALLOC, "thp_fault_alloc")                                                      \
 	X(THP_FAULT_FALLBACK, "thp_fault_fallback")                                                \
 	X(THP_SPLIT_PAGE, "thp_split_page")                                                        \

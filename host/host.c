@@ -316,4 +316,6 @@ const struct target_ops host_target_ops = {
 	.event_wait = host_event_wait,
 	.counter_add = host_counter_add,
 	.now = host_now,
+	.drop_caches = host_drop_caches,
+	.record_time = host_record_time,
 };

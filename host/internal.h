@@ -136,6 +136,7 @@ struct host_shared {
 	struct host_barrier barrier[TARGET_SYNC_MAX];
 	u32 event[TARGET_SYNC_MAX];   /* (a) futex: 1 once set */
 	s64 counter[TARGET_SYNC_MAX]; /* (a) */
+	s64 time_ns;                  /* (a) record_time() */
 	char error[TARGET_ERROR_MAX];
 	u32 nr_slots; /* (c) */
 	struct host_slot slot[];
@@ -219,6 +220,8 @@ int host_barrier(struct target_task *task, u32 barrier);
 int host_event_set(struct target_task *task, u32 event);
 int host_event_wait(struct target_task *task, u32 event);
 int host_counter_add(struct target_task *task, u32 counter, s64 delta, s64 *value);
+int host_drop_caches(struct target_task *task, u32 what);
+int host_record_time(struct target_task *task, u64 ns);
 u64 host_now(struct target_task *task);
 
 /* ---- run.c ---- */

@@ -349,6 +349,12 @@ int host_madvise(struct target_task *task, u64 va, u64 len, enum target_advice a
 	case TARGET_MADV_WILLNEED:
 		code = MADV_WILLNEED;
 		break;
+	case TARGET_MADV_HUGEPAGE:
+		code = MADV_HUGEPAGE;
+		break;
+	case TARGET_MADV_NOHUGEPAGE:
+		code = MADV_NOHUGEPAGE;
+		break;
 	default:
 		return -EINVAL;
 	}

@@ -382,6 +382,9 @@ static void run_results(struct run *r)
 			res->nr_counters =
 				vmstat_difference(r->vmstat_begin, t->proc_end[PROC_VMSTAT],
 			                          res->counter, TARGET_COUNTERS_MAX);
+		if (s->time_ns && res->nr_counters < TARGET_COUNTERS_MAX)
+			res->counter[res->nr_counters++] =
+				(struct target_counter){"time_ns", s->time_ns};
 	}
 }
 

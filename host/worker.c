@@ -6,6 +6,7 @@
  * A task says in its slot what it waits for; the runner looks through the slots for a deadlock.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
@@ -227,6 +228,29 @@ int host_counter_add(struct target_task *task, u32 counter, s64 delta, s64 *valu
 	if (value)
 		*value = new;
 	return 0;
+}
+
+int host_record_time(struct target_task *task, u64 ns)
+{
+	host_add(&task->target->shared->time_ns, (s64)ns);
+	return 0;
+}
+
+/* As writing to the file does; nothing is left changed. */
+int host_drop_caches(struct target_task *task, u32 what)
+{
+	int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+	char digit = (char)('0' + what);
+	int err = 0;
+
+	(void)task;
+	if (what < 1 || what > 3)
+		err = EINVAL;
+	else if (fd < 0 || write(fd, &digit, 1) != 1)
+		err = errno;
+	if (fd >= 0)
+		close(fd);
+	return -err;
 }
 
 /* ---- running a body ---- */

@@ -306,6 +306,8 @@ static int region_madvise(lua_State *L)
 	                                    [TARGET_MADV_WILLNEED] = "willneed",
 	                                    [TARGET_MADV_RANDOM] = "random",
 	                                    [TARGET_MADV_SEQUENTIAL] = "sequential",
+	                                    [TARGET_MADV_HUGEPAGE] = "hugepage",
+	                                    [TARGET_MADV_NOHUGEPAGE] = "nohugepage",
 	                                    NULL};
 	struct script *sc = script_begin_call(L);
 	struct region *r = script_check_object(L, REGION, "madvise");
@@ -439,6 +441,33 @@ static int task_compute(lua_State *L)
 
 	script_check_object(L, TASK, "compute");
 	script_end_call(L, "compute", sc->ops->compute(sc->task, check_time(L, 2, "compute")));
+	return 0;
+}
+
+/* t:drop_caches("pagecache" | "slab" | "all") */
+static int task_drop_caches(lua_State *L)
+{
+	static const char *const names[] = {"pagecache", "slab", "all", NULL};
+	struct script *sc = script_begin_call(L);
+	u32 what;
+
+	script_check_object(L, TASK, "drop_caches");
+	what = check_name(L, 2, "drop_caches", "what to drop", names);
+	script_end_call(L, "drop_caches", sc->ops->drop_caches(sc->task, what + 1));
+	return 0;
+}
+
+/* t:record_time(ns): something that the task has measured, for the metric "time". */
+static int task_record_time(lua_State *L)
+{
+	struct script *sc = script_begin_call(L);
+	lua_Integer ns;
+
+	script_check_object(L, TASK, "record_time");
+	ns = luaL_checkinteger(L, 2);
+	if (ns < 0)
+		sandbox_error(L, "record_time: a time below 0");
+	script_end_call(L, "record_time", sc->ops->record_time(sc->task, (u64)ns));
 	return 0;
 }
 
@@ -629,6 +658,8 @@ void script_open_objects(lua_State *L)
 		{"brk", task_brk},
 		{"compute", task_compute},
 		{"fork", task_fork},
+		{"drop_caches", task_drop_caches},
+		{"record_time", task_record_time},
 		{"mmap", task_mmap},
 		{"now", task_now},
 		{"region", task_region},

@@ -49,6 +49,8 @@ enum target_advice {
 	TARGET_MADV_WILLNEED,
 	TARGET_MADV_RANDOM,
 	TARGET_MADV_SEQUENTIAL,
+	TARGET_MADV_HUGEPAGE,
+	TARGET_MADV_NOHUGEPAGE,
 };
 
 enum target_fadvice {
@@ -303,6 +305,11 @@ struct target_ops {
 	int (*event_wait)(struct target_task *t, u32 event);
 	int (*counter_add)(struct target_task *t, u32 counter, s64 delta, s64 *value);
 	u64 (*now)(struct target_task *t);
+
+	/* Writes @what (1 page cache, 2 slab, 3 both) to vm.drop_caches. -EPERM if the host forbids it. */
+	int (*drop_caches)(struct target_task *t, u32 what);
+	/* A task has measured something that took @ns: adds to the run's metric "time". */
+	int (*record_time)(struct target_task *t, u64 ns);
 };
 
 #endif

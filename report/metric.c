@@ -127,6 +127,7 @@ bool metric_derived(const struct run_record *r, const char *name, double *value)
 static const char *const less_is_good[] = {
 	"elapsed",
 	"real",
+	"time",
 	"user",
 	"sys",
 	"allocstall",
@@ -174,7 +175,7 @@ enum metric_good metric_good(const char *metric)
 
 const char *metric_unit(const char *metric)
 {
-	static const char *const time[] = {"elapsed", "real", "user", "sys"};
+	static const char *const time[] = {"elapsed", "real", "user", "sys", "time"};
 	const struct derived *d = find(metric);
 
 	for (size_t i = 0; i < ARRAY_SIZE(time); i++)

@@ -510,6 +510,8 @@ bool record_metric(const struct run_record *r, const char *metric, double *value
 		*value = (double)r->user_ns / 1e9;
 	else if (strcmp(metric, "sys") == 0)
 		*value = (double)r->sys_ns / 1e9;
+	else if (strcmp(metric, "time") == 0 && find_counter(r, "time_ns"))
+		*value = (double)find_counter(r, "time_ns")->value / 1e9;
 	else if (c)
 		*value = (double)c->value;
 	else if (strcmp(metric, "throughput") == 0)

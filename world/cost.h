@@ -106,6 +106,7 @@
 	X(FILE_OP, 800, "assumed: path look-up, file table", "open, close, create or remove a file") \
 	/* TLB */ \
 	X(INVLPG, 120, "assumed: 100-200 ns", "flush one page from the own TLB") \
+	X(TLB_NOBODY, 10, "assumed: a call, and a look through the mask of CPUs", "flush of an address space that no CPU has loaded") \
 	X(TLB_FULL, 300, "assumed: about 100 ns and the refills", "flush the own TLB") \
 	/* swap */ \
 	X(SWAP_SLOT, 60, "assumed", "allocate or free a swap slot, scan apart") \

@@ -73,6 +73,8 @@
 	X(COW, "cow")                                                                              \
 	X(CLEAR, "clear_page")                                                                     \
 	X(SPLIT_PAGE, "split_huge_page")                                                           \
+	X(DROP_CACHES, "drop_caches")                                                              \
+	X(SHRINK_SLAB, "shrink_slab")                                                              \
 	X(FREEZE, "freeze_page")                                                                   \
 	X(UNFREEZE, "unfreeze_page")                                                               \
 	X(READAHEAD, "readahead")                                                                  \

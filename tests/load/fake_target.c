@@ -552,6 +552,24 @@ static u64 fake_now(struct target_task *t)
 	return ((struct fake_task *)t)->now;
 }
 
+static int fake_drop_caches(struct target_task *t, u32 what)
+{
+	int err = enter(t);
+
+	if (!err)
+		note((struct fake_task *)t, "drop_caches %u", what);
+	return err;
+}
+
+static int fake_record_time(struct target_task *t, u64 ns)
+{
+	int err = enter(t);
+
+	if (!err)
+		note((struct fake_task *)t, "record_time %lu", ns);
+	return err;
+}
+
 const struct target_ops fake_target_ops = {
 	.name = "fake",
 	.open = fake_open,
@@ -572,4 +590,6 @@ const struct target_ops fake_target_ops = {
 	.event_wait = fake_event_wait,
 	.counter_add = fake_counter_add,
 	.now = fake_now,
+	.drop_caches = fake_drop_caches,
+	.record_time = fake_record_time,
 };

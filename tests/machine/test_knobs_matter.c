@@ -126,6 +126,7 @@ static void huge_worker(struct task *t, void *arg)
 		if (c)
 			do_wait(c);
 		c = NULL;
+		do_drop_caches(r->m, 3);
 		world_syscall_enter();
 		world_sleep(1200000000);
 		world_syscall_exit();
