@@ -24,6 +24,7 @@ static const struct {
 	{"vm.zone_reclaim_mode", "test_node_reclaim: needs many pages of files"},
 	{"numa.reclaim_distance", "test_node_reclaim"},
 	{"readahead.form", "test_readahead"},
+	{"thp.deferred_split", "test_thp"},
 	{"thp.enabled", "test_watermark: these machines set vm.min_free_kbytes"},
 	{"vm.lowmem_reserve_ratio.dma32", "test_watermark: needs 4 GB short of memory"},
 	{"vm.lowmem_reserve_ratio.normal",

@@ -1,0 +1,346 @@
+/*
+ * Huge pages on whole machines.
+ *
+ * Aim: what a task does to huge pages has the counters, the costs and the effects that Linux's rules say.
+ * Method: a machine of 64 MiB runs one or two tasks that do one thing; exact counts are derived beside
+ * them. Contents are tagged and checked, and each machine is audited at the end. What random sequences do is
+ * test_random_ops' subject.
+ */
+#include "tests/test.h"
+
+#include "core/huge_memory.h"
+#include "sim/sim.h"
+#include "tests/hw_util.h"
+#include "tests/machine/leaks.h"
+
+#define HUGE PMD_SIZE
+#define NR_HUGE 4
+
+struct thp_test {
+	struct machine *m;
+	struct task *task;
+	void (*fn)(struct thp_test *t, u64 va); /* va: NR_HUGE huge pages, written */
+	void (*child)(struct thp_test *t, u64 va);
+	u64 va;
+	bool stop; /* the child may go */
+};
+
+static void set(struct knobs *k, const char *name, const char *value)
+{
+	char err[256];
+
+	if (knob_set(k, name, value, err, sizeof(err)))
+		panic("%s", err);
+}
+
+static void task_main(struct task *task, void *arg)
+{
+	struct thp_test *t = arg;
+	u64 va;
+
+	t->task = task;
+	assert_int_equal(0,
+	                 do_mmap(t->m, (NR_HUGE + 1) * HUGE, MM_PROT_READ | MM_PROT_WRITE, 0, &va));
+	t->va = ALIGN(va, HUGE);
+	assert_int_equal(0, mm_access(t->m, t->va, NR_HUGE * HUGE, WORLD_WRITE, 0));
+	t->fn(t, t->va);
+}
+
+static void child_main(struct task *task, void *arg)
+{
+	struct thp_test *t = arg;
+
+	(void)task;
+	t->child(t, t->va);
+}
+
+static u64 event(const struct thp_test *t, enum vm_event e)
+{
+	return vm_event_sum(t->m, e);
+}
+
+static void on_machine(struct thp_test *t, const char *preset, const char *knob, const char *value)
+{
+	struct hw_machine *hw = hw_make(2, 1, 64 << 8);
+	struct knobs k;
+	char err[512] = "";
+	struct world *w;
+	long frames_at_boot;
+
+	assert_int_equal(0, knobs_preset(&k, preset));
+	set(&k, "thp.enabled", "always");
+	set(&k, "vm.min_free_kbytes", "512");
+	if (knob)
+		set(&k, knob, value);
+	w = sim_create(hw, &(struct sim_options){.seed = 1, .check = true, .max_ns = 60000000000},
+	               err);
+	assert_non_null(w);
+	t->m = machine_create(w, &k, err, sizeof(err));
+	assert_non_null(t->m);
+	frames_at_boot = frames_out(t->m);
+	struct task *task = task_create(t->m, "thp", NULL, task_main, t);
+
+	task_start(task, 0);
+	assert_int_equal(0, sim_run(w));
+	task_put(task);
+	assert_true(machine_is_quiet(t->m));
+	machine_audit(t->m);
+	nothing_is_left(t->m, frames_at_boot);
+	machine_destroy(t->m);
+	sim_destroy(w);
+	hw_free(hw);
+}
+
+static const char *const presets[] = {"4.5", "6.18"};
+static const char *const walks[] = {"vma", "page", "range"};
+
+/* Runs @fn with every walk, as each of the later presets counts. */
+static void run_all(void (*fn)(struct thp_test *t, u64 va),
+                    void (*child)(struct thp_test *t, u64 va))
+{
+	for (u32 p = 0; p < ARRAY_SIZE(presets); p++)
+		for (u32 w = 0; w < ARRAY_SIZE(walks); w++)
+			on_machine(&(struct thp_test){.fn = fn, .child = child}, presets[p],
+			           "thp.split_walk", walks[w]);
+}
+
+static struct page *page_at(struct thp_test *t, u64 va)
+{
+	pte_t *pmd;
+	u32 table = pt_find_pmd(t->m, t->task->mm, va, &pmd);
+
+	assert_true(table != 0);
+	if (pte_huge(*pmd))
+		return pfn_to_page(t->m, pte_pfn(*pmd));
+	return pfn_to_page(t->m, pte_pfn(*pt_entry(t->m, (u32)pte_pfn(*pmd), va)));
+}
+
+static void sleep_in_kernel(u64 ns)
+{
+	world_syscall_enter();
+	world_sleep(ns);
+	world_syscall_exit();
+}
+
+/* ---- partial unmap ---- */
+
+static void wait_for_stop(struct thp_test *t, u64 va)
+{
+	(void)va;
+	while (!t->stop)
+		sleep_in_kernel(1000000);
+}
+
+static void unmap_first_pages(struct thp_test *t, u64 va)
+{
+	for (u32 i = 0; i < NR_HUGE; i++)
+		assert_int_equal(0, do_munmap(t->m, va + i * HUGE, PAGE_SIZE));
+}
+
+static void partial(struct thp_test *t, u64 va)
+{
+	struct task *child;
+	unsigned long free;
+
+	assert_int_equal(NR_HUGE, event(t, THP_FAULT_ALLOC));
+	unmap_first_pages(t, va);
+	/* Each munmap() cuts one PMD mapping and leaves one page unmapped. */
+	assert_int_equal(NR_HUGE, event(t, THP_SPLIT_PMD));
+	assert_int_equal(NR_HUGE, event(t, THP_DEFERRED_SPLIT_PAGE));
+	assert_int_equal(0, event(t, THP_SPLIT_PAGE));
+	assert_int_equal(0, do_fork(t->m, "child", child_main, t, &child));
+	task_start(child, 1);
+	free = nr_free_pages(t->m);
+	assert_int_equal(0, do_drop_caches(t->m, 2));
+	assert_int_equal(NR_HUGE, event(t, THP_SPLIT_PAGE));
+	assert_int_equal(NR_HUGE, event(t, THP_SPLIT_PMD));
+	assert_int_equal(0, event(t, THP_SPLIT_PAGE_FAILED));
+	/* What was unmapped is free now; the counter may lag by its differences. */
+	assert_true(nr_free_pages(t->m) + 64 >= free + NR_HUGE);
+	for (u32 i = 0; i < NR_HUGE; i++)
+		assert_int_equal(0, mm_access(t->m, va + i * HUGE + PAGE_SIZE, HUGE - PAGE_SIZE,
+		                              WORLD_READ, 0));
+	assert_false(page_is_compound(page_at(t, va + PAGE_SIZE)));
+	t->stop = true;
+	do_wait(child);
+}
+
+TEST(partly_unmapped_pages_are_queued_and_split_once)
+{
+	run_all(partial, wait_for_stop);
+}
+
+static void partial_before_4_5(struct thp_test *t, u64 va)
+{
+	unmap_first_pages(t, va);
+	assert_int_equal(NR_HUGE, event(t, THP_SPLIT_PAGE));
+	assert_int_equal(0, event(t, THP_DEFERRED_SPLIT_PAGE));
+	assert_false(page_is_compound(page_at(t, va + PAGE_SIZE)));
+	assert_int_equal(0, mm_access(t->m, va + PAGE_SIZE, HUGE - PAGE_SIZE, WORLD_READ, 0));
+}
+
+TEST(before_4_5_they_are_split_at_once)
+{
+	on_machine(&(struct thp_test){.fn = partial_before_4_5}, "4.0", NULL, NULL);
+}
+
+/* ---- failing ---- */
+
+static void pinned(struct thp_test *t, u64 va)
+{
+	struct page *page;
+
+	unmap_first_pages(t, va);
+	page = page_at(t, va + HUGE + 5 * PAGE_SIZE);
+	assert_true(page_is_tail(page));
+	get_page(page); /* as a driver that reads into it */
+	assert_int_equal(0, do_drop_caches(t->m, 2));
+	assert_int_equal(NR_HUGE - 1, event(t, THP_SPLIT_PAGE));
+	assert_true(event(t, THP_SPLIT_PAGE_FAILED) >= 1);
+	assert_true(page_is_tail(page));
+	assert_int_equal(1, page_mapcount(page));
+	assert_int_equal(0,
+	                 mm_access(t->m, va + HUGE + PAGE_SIZE, HUGE - PAGE_SIZE, WORLD_READ, 0));
+	world_syscall_enter();
+	put_page(t->m, page);
+	world_syscall_exit();
+	assert_int_equal(0, do_drop_caches(t->m, 2));
+	assert_int_equal(NR_HUGE, event(t, THP_SPLIT_PAGE));
+}
+
+TEST(a_pinned_page_is_not_split_and_stays_as_it_was)
+{
+	run_all(pinned, NULL);
+}
+
+#define LOCKED_NS 700000000
+
+/* Holds one page's lock for a while, as somebody who waits for a disk would. */
+static void lock_for_a_while(struct thp_test *t, u64 va)
+{
+	struct page *head = compound_head(page_at(t, va + PAGE_SIZE));
+
+	world_syscall_enter();
+	lock_page(t->m, head);
+	world_sleep(LOCKED_NS);
+	unlock_page(t->m, head);
+	t->stop = true;
+	world_sleep(LOCKED_NS); /* its exit would hold references to what it unmaps */
+	world_syscall_exit();
+}
+
+static void drop_while_locked(struct thp_test *t, u64 va)
+{
+	struct task *child;
+	u64 start;
+
+	unmap_first_pages(t, va);
+	assert_int_equal(0, do_fork(t->m, "child", child_main, t, &child));
+	task_start(child, 1);
+	sleep_in_kernel(100000000);
+	start = world_now();
+	assert_int_equal(0, do_drop_caches(t->m, 2));
+	if (t->m->knob.thp_deferred == DEFERRED_SPLIT_WAIT) {
+		assert_true(t->stop);
+		assert_int_equal(NR_HUGE, event(t, THP_SPLIT_PAGE));
+	} else {
+		assert_true(!t->stop && world_now() - start < LOCKED_NS / 2);
+		assert_int_equal(NR_HUGE - 1, event(t, THP_SPLIT_PAGE));
+	}
+	do_wait(child);
+}
+
+TEST(the_shrinker_waits_for_a_locked_page_or_passes_it_over)
+{
+	on_machine(&(struct thp_test){.fn = drop_while_locked, .child = lock_for_a_while}, "4.5",
+	           "thp.deferred_split", "wait");
+	on_machine(&(struct thp_test){.fn = drop_while_locked, .child = lock_for_a_while}, "4.5",
+	           "thp.deferred_split", "try");
+}
+
+/* ---- fork and copy-on-write ---- */
+
+static void child_writes(struct thp_test *t, u64 va)
+{
+	assert_int_equal(0, mm_access(t->m, va + 7 * PAGE_SIZE, PAGE_SIZE, WORLD_WRITE, 0));
+}
+
+static void copy_on_write(struct thp_test *t, u64 va)
+{
+	struct task *child;
+
+	assert_int_equal(0, do_fork(t->m, "child", child_main, t, &child));
+	task_start(child, 1);
+	do_wait(child);
+	assert_int_equal(0, mm_access(t->m, va, NR_HUGE * HUGE, WORLD_READ, 0));
+	/* All of it is the child's own (to 5.7), or one page, and the rest of that mapping is ptes. */
+	if (t->m->knob.thp_cow == THP_COW_COPY)
+		assert_int_equal(0, event(t, THP_SPLIT_PMD));
+	else
+		assert_int_equal(1, event(t, THP_SPLIT_PMD));
+	/* The child is gone: the parent's are its own again. */
+	assert_int_equal(0, mm_access(t->m, va, NR_HUGE * HUGE, WORLD_WRITE, 0));
+	assert_int_equal(NR_HUGE, event(t, THP_FAULT_ALLOC));
+	assert_true(page_is_head(page_at(t, va)));
+}
+
+TEST(a_write_to_a_shared_page_copies_all_or_one)
+{
+	on_machine(&(struct thp_test){.fn = copy_on_write, .child = child_writes}, "4.5", NULL,
+	           NULL);
+	on_machine(&(struct thp_test){.fn = copy_on_write, .child = child_writes}, "6.18", NULL,
+	           NULL);
+	on_machine(&(struct thp_test){.fn = copy_on_write, .child = child_writes}, "4.0", NULL,
+	           NULL);
+}
+
+/* ---- the huge zero page ---- */
+
+static void zeros(struct thp_test *t, u64 va)
+{
+	assert_int_equal(0, do_madvise(t->m, va, NR_HUGE * HUGE, MM_MADV_DONTNEED));
+	assert_int_equal(0, mm_access(t->m, va, NR_HUGE * HUGE, WORLD_READ, 0));
+	assert_int_equal(1, event(t, THP_ZERO_PAGE_ALLOC));
+	assert_int_equal(NR_HUGE + 1, t->m->huge_zero_refs);
+	assert_int_equal(0, mm_access(t->m, va, HUGE, WORLD_WRITE, 0));
+	assert_int_equal(NR_HUGE, t->m->huge_zero_refs);
+	assert_int_equal(0, do_munmap(t->m, va + HUGE, PAGE_SIZE)); /* that one: 511 small ones */
+	assert_int_equal(0, do_munmap(t->m, va + HUGE, NR_HUGE * HUGE - HUGE));
+	assert_int_equal(1, t->m->huge_zero_refs);
+	assert_int_equal(0, do_drop_caches(t->m, 2));
+	assert_null(t->m->huge_zero_page);
+}
+
+TEST(the_huge_zero_page_goes_when_nobody_maps_it)
+{
+	on_machine(&(struct thp_test){.fn = zeros}, "4.5", NULL, NULL);
+	on_machine(&(struct thp_test){.fn = zeros}, "6.18", NULL, NULL);
+}
+
+/* ---- who gets them ---- */
+
+static void advised(struct thp_test *t, u64 va)
+{
+	assert_int_equal(0, event(t, THP_FAULT_ALLOC));
+	/* What has a leaf table keeps it, also when it is empty. */
+	assert_int_equal(0, do_madvise(t->m, va, NR_HUGE * HUGE, MM_MADV_HUGEPAGE));
+	assert_int_equal(0, do_madvise(t->m, va, NR_HUGE * HUGE, MM_MADV_DONTNEED));
+	assert_int_equal(0, mm_access(t->m, va, NR_HUGE * HUGE, WORLD_WRITE, 0));
+	assert_int_equal(0, event(t, THP_FAULT_ALLOC));
+	assert_int_equal(0, do_munmap(t->m, va, NR_HUGE * HUGE));
+	assert_int_equal(0,
+	                 do_mmap(t->m, (NR_HUGE + 1) * HUGE, MM_PROT_READ | MM_PROT_WRITE, 0, &va));
+	va = ALIGN(va, HUGE);
+	assert_int_equal(0, do_madvise(t->m, va, 2 * HUGE, MM_MADV_HUGEPAGE));
+	assert_int_equal(0, do_madvise(t->m, va + HUGE, HUGE, MM_MADV_NOHUGEPAGE));
+	assert_int_equal(0, mm_access(t->m, va, NR_HUGE * HUGE, WORLD_WRITE, 0));
+	assert_int_equal(1, event(t, THP_FAULT_ALLOC));
+}
+
+TEST(advice_decides_who_gets_huge_pages)
+{
+	on_machine(&(struct thp_test){.fn = advised}, "4.5", "thp.enabled", "madvise");
+	on_machine(&(struct thp_test){.fn = advised}, "6.18", "thp.enabled", "madvise");
+}
+
+TEST_MAIN("thp")
