@@ -325,6 +325,14 @@ static int huge_copy(struct vm_fault *f, u32 pmd_table, pte_t *pmd, pte_t orig)
 	page = alloc_huge(f);
 	if (!page)
 		return VM_FAULT_FALLBACK;
+	/*
+	 * Before 4.5 others may have split the page meanwhile, and freed tails, which the reference to the
+	 * head does not keep. Linux copies whatever is there, and throws it away.
+	 */
+	if (READ_ONCE(pmd->v) != orig.v) {
+		put_page(m, page);
+		return 0;
+	}
 	if (zero)
 		clear_huge_page(m, page);
 	else

@@ -190,35 +190,38 @@ static u32 split_walk_table(struct machine *m, struct vm_area_struct *vma, u64 v
 	charge(COST_RMAP_STEP);
 	world_touch(&vma->vm_mm->touch, 2 + PTE_LEVELS - 1);
 	table = pt_find(m, vma->vm_mm, va);
-	if (table)
-		world_touch(&m->table[table].touch, 2);
+	if (!table)
+		return 0;
+	/* The next page's walk comes here too: saves host time. */
+	vma->vm_mm->leaf_cache = leaf_cache_key(va) << 32 | table;
+	world_touch(&m->table[table].touch, 2);
 	return table;
 }
 
 /* ---- freezing --------------------------------------------------------------------------------------------- */
 
 /* One pte, if it maps page @i; its table is locked. */
-static bool freeze_pte(struct split *s, struct vm_area_struct *vma, u32 table, u64 va, u32 i,
-                       bool flush)
+static inline bool freeze_pte(struct split *s, struct vm_area_struct *vma, u32 table, u64 va, u32 i,
+                              bool flush)
 {
 	struct machine *m = s->m;
 	pte_t *pte = pt_entry(m, table, va);
 	u64 pfn = page_to_pfn(m, s->head) + i;
 	pte_t entry = *pte;
 
-	charge(COST_PTE);
-	if (!pte_present(entry) || pte_special(entry) || pte_pfn(entry) != pfn)
+	if (!pte_present(entry) || pte_special(entry) || pte_pfn(entry) != pfn) {
+		charge(COST_PTE);
 		return false;
-	/* Cleared and flushed, then set to the migration entry; none of it can be used meanwhile. */
-	charge_n(COST_PTE, 2);
-	charge(COST_ATOMIC);
-	set_pte(m, table, pte, pte_make_migration(entry, pfn));
+	}
+	/* Read, cleared and flushed, then set to the migration entry; none of it can be used meanwhile. */
+	charge_n(COST_PTE, 3);
+	charge2(COST_ATOMIC, COST_PAGE_FLAG);
+	*pte = pte_make_migration(entry, pfn);
 	if (flush)
 		world_tlb_flush(&vma->vm_mm->as, va, va + PAGE_SIZE);
 	if (pte_dirty(entry))
 		page_set(s->head, PG_dirty);
 	page_remove_rmap(m, s->head + i);
-	charge(COST_PAGE_FLAG);
 	VM_BUG_ON(s->head->refcount < 2);
 	s->head->refcount -= 1;
 	return true;

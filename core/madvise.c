@@ -80,6 +80,29 @@ static void madvise_free_swap(struct madvise_free *f, u32 table, pte_t *pte, u64
 	set_pte(f->m, table, pte, (pte_t){0});
 }
 
+/*
+ * A page of a huge page that is the caller's alone: it is split, so that its pages can go one by one. The
+ * table's lock is dropped meanwhile. False: shared or busy, it is left as it is. Either way the lock is
+ * held again, and entries may have changed.
+ */
+static bool madvise_split(struct madvise_free *f, u32 table, struct page *page)
+{
+	struct machine *m = f->m;
+	struct page *head = compound_head(page);
+	bool split = false;
+
+	if (page_mapcount(page) != 1 || !trylock_page(m, head))
+		return false;
+	get_page(head);
+	spin_unlock(&m->table[table].ptl);
+	split = !split_huge_page(m, head);
+	unlock_page(m, head);
+	put_page(m, head);
+	spin_lock(&m->table[table].ptl);
+	flush_tlb_batched_pending(f->tlb.mm);
+	return split;
+}
+
 #define MADVISE_PREFETCH 8
 
 static void madvise_free_pte_range(struct madvise_free *f, u32 table, u64 va, u64 end)
@@ -96,6 +119,13 @@ static void madvise_free_pte_range(struct madvise_free *f, u32 table, u64 va, u6
 		charge(COST_PTE);
 		if (pte_none(*pte) || pte_special(*pte))
 			continue;
+		if (pte_present(*pte) && page_is_compound(pfn_to_page(m, pte_pfn(*pte)))) {
+			if (madvise_split(f, table, pfn_to_page(m, pte_pfn(*pte)))) {
+				va -= PAGE_SIZE; /* once more, as a page of its own */
+				pte -= 1;
+			}
+			continue;
+		}
 		if (pte_present(*pte))
 			madvise_free_present(f, pte, va);
 		else if (likely(!pte_migration(*pte)))

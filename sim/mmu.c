@@ -175,10 +175,8 @@ void sim_tlb_flush(struct world_as *as, u64 start, u64 end)
 {
 	struct sim_flush f = {.as = as, .nr_pages = DIV_ROUND_UP(end - start, PAGE_SIZE)};
 
-	if (!as->nr_loaded) {
-		charge(COST_TLB_NOBODY);
+	if (!as->nr_loaded)
 		return;
-	}
 	sim_flush(as->cpumask, &f);
 }
 

@@ -1145,7 +1145,10 @@ static inline int world_user_access(struct world_as *as, u64 va, u64 len, enum w
 
 static inline void world_tlb_flush(struct world_as *as, u64 start, u64 end)
 {
-	world_self->w->ops->tlb_flush(as, start, end);
+	if (unlikely(!as->nr_loaded))
+		charge(COST_TLB_NOBODY);
+	else
+		world_self->w->ops->tlb_flush(as, start, end);
 }
 
 /*

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,6 +44,14 @@ static double resident(void)
 	return (double)rss * (double)sysconf(_SC_PAGESIZE);
 }
 
+static double resident_max(void)
+{
+	struct rusage ru;
+
+	getrusage(RUSAGE_SELF, &ru);
+	return (double)ru.ru_maxrss * 1024;
+}
+
 struct bench {
 	u64 pages; /* per task */
 	u32 rounds;
@@ -50,6 +59,7 @@ struct bench {
 	bool zap;
 	struct machine *m;
 	double start; /* of the measured part: set by the first task that gets there */
+	double end;
 	u32 ready;
 	u32 nr_tasks;
 };
@@ -87,19 +97,25 @@ struct machine_run {
 	struct machine *m;
 };
 
-static void build(struct machine_run *r, struct hw_machine *hw)
+static void build_knobs(struct machine_run *r, struct hw_machine *hw, const struct knobs *knobs)
 {
-	struct knobs knobs;
 	char err[512] = "";
 
 	r->hw = hw;
-	BUG_ON(knobs_preset(&knobs, "4.0"));
 	r->w = sim_create(hw, &(struct sim_options){.seed = 1}, err);
 	if (!r->w)
 		panic("%s", err);
-	r->m = machine_create(r->w, &knobs, err, sizeof(err));
+	r->m = machine_create(r->w, knobs, err, sizeof(err));
 	if (!r->m)
 		panic("%s", err);
+}
+
+static void build(struct machine_run *r, struct hw_machine *hw)
+{
+	struct knobs knobs;
+
+	BUG_ON(knobs_preset(&knobs, "4.0"));
+	build_knobs(r, hw, &knobs);
 }
 
 static void destroy(struct machine_run *r)
@@ -184,6 +200,172 @@ static void bench_touch(const char *name, u64 random, double floor, double wante
 		destroy(&r);
 	}
 	print(name, v, "touches/s", floor, wanted, false);
+}
+
+/* ---- huge pages, forks, reverse walks ---- */
+
+#define HUGE (2UL << 20)
+#define HUGE_ROUND_PAGES 1024 /* of 2 MiB: the struct pages of a round do not fit a cache */
+
+static void huge_fault_zap(struct task *t, void *arg)
+{
+	struct bench *b = arg;
+	u64 va;
+
+	(void)t;
+	BUG_ON(do_mmap(b->m, (b->pages + 1) * HUGE, MM_PROT_READ | MM_PROT_WRITE, 0, &va));
+	va = ALIGN(va, HUGE);
+	b->start = seconds();
+	for (u32 i = 0; i < b->rounds; i++) {
+		BUG_ON(mm_access(b->m, va, b->pages * HUGE, WORLD_WRITE, 0));
+		BUG_ON(do_madvise(b->m, va, b->pages * HUGE, MM_MADV_DONTNEED));
+	}
+}
+
+static void huge_knobs(struct knobs *k, const char *walk)
+{
+	char err[256];
+
+	BUG_ON(knobs_preset(k, "4.5"));
+	BUG_ON(knob_set(k, "thp.enabled", "always", err, sizeof(err)));
+	BUG_ON(knob_set(k, "thp.split_walk", walk, err, sizeof(err)));
+}
+
+static void bench_huge(void)
+{
+	double v[RUNS];
+	struct knobs k;
+
+	huge_knobs(&k, "vma");
+	for (int i = 0; i < RUNS; i++) {
+		struct machine_run r;
+		struct bench b = {.pages = HUGE_ROUND_PAGES, .nr_tasks = 1, .rounds = 500};
+		double s;
+
+		build_knobs(&r, hw_make(4, 1, GB(4)), &k);
+		s = run(&r, &b, huge_fault_zap);
+		v[i] = (double)b.pages * b.rounds / s;
+		destroy(&r);
+	}
+	print("thp_fault_zap", v, "cycles/s", 2e6, 4e6, false);
+}
+
+static void forked(struct task *t, void *arg)
+{
+	(void)t;
+	(void)arg;
+}
+
+static void fork_exit(struct task *t, void *arg)
+{
+	struct bench *b = arg;
+	struct task *child;
+	u64 va;
+
+	(void)t;
+	BUG_ON(do_mmap(b->m, b->pages * PAGE_SIZE, MM_PROT_READ | MM_PROT_WRITE, 0, &va));
+	BUG_ON(mm_access(b->m, va, b->pages * PAGE_SIZE, WORLD_WRITE, 0));
+	b->start = seconds();
+	for (u32 i = 0; i < b->rounds; i++) {
+		BUG_ON(do_fork(b->m, "child", forked, b, &child));
+		task_start(child, -1);
+		BUG_ON(do_wait(child));
+	}
+	b->end = seconds();
+}
+
+static void bench_fork(void)
+{
+	double v[RUNS];
+
+	for (int i = 0; i < RUNS; i++) {
+		struct machine_run r;
+		struct bench b = {.pages = GB(1), .nr_tasks = 1, .rounds = 8};
+
+		build(&r, hw_make(4, 1, GB(4)));
+		run(&r, &b, fork_exit);
+		v[i] = (b.end - b.start) / b.rounds * 1e3;
+		destroy(&r);
+	}
+	print("fork_exit_1gb", v, "ms", 60, 25, true);
+}
+
+static void pause_main(struct task *t, void *arg)
+{
+	struct bench *b = arg;
+
+	(void)t;
+	world_syscall_enter();
+	while (!b->end)
+		world_sleep(10000000000);
+	world_syscall_exit();
+}
+
+/* Mail 003's program, with b->pages huge pages and b->rounds forks; b->start to b->end is drop_caches. */
+static void huge_split(struct task *t, void *arg)
+{
+	struct bench *b = arg;
+	struct task *child[100];
+	u64 va, base;
+
+	(void)t;
+	BUG_ON(do_mmap(b->m, (b->pages + 1) * HUGE, MM_PROT_READ | MM_PROT_WRITE, 0, &va));
+	base = ALIGN(va, HUGE);
+	BUG_ON(mm_access(b->m, base, b->pages * HUGE, WORLD_WRITE, 0));
+	for (u64 i = 0; i < b->pages; i++)
+		BUG_ON(do_munmap(b->m, base + i * HUGE, PAGE_SIZE));
+	for (u32 i = 0; i < b->rounds; i++) {
+		BUG_ON(do_fork(b->m, "child", pause_main, b, &child[i]));
+		task_start(child[i], -1);
+	}
+	b->start = seconds();
+	BUG_ON(do_drop_caches(b->m, 2));
+	b->end = seconds();
+	for (u32 i = 0; i < b->rounds; i++)
+		BUG_ON(do_wait(child[i]));
+}
+
+static double split_cell(const char *walk, u64 huge_pages, u32 forks, double *drop)
+{
+	struct bench b = {.pages = huge_pages, .nr_tasks = 1, .rounds = forks};
+	double begin = seconds();
+	struct machine_run r;
+	struct knobs k;
+
+	huge_knobs(&k, walk);
+	build_knobs(&r, hw_make(16, 1, GB(16)), &k);
+	run(&r, &b, huge_split);
+	*drop = b.end - b.start;
+	destroy(&r);
+	return seconds() - begin;
+}
+
+/* A step: one page in one VMA, to freeze it or to map it again. */
+static void bench_rmap(void)
+{
+	double v[RUNS], drop;
+
+	for (int i = 0; i < RUNS; i++) {
+		split_cell("page", 64, 100, &drop);
+		v[i] = 64. * 1022 * 101 / drop;
+	}
+	print("rmap_steps", v, "steps/s", 20e6, 50e6, false);
+}
+
+static void bench_split(void)
+{
+	double s[RUNS], mem[RUNS], drop, before = resident();
+
+	s[0] = split_cell("vma", 4096, 0, &drop) + split_cell("page", 4096, 0, &drop);
+	s[0] += split_cell("vma", 4096, 100, &drop);
+	s[0] += split_cell("page", 4096, 100, &drop);
+	mem[0] = (resident_max() - before) / 1e9;
+	for (int i = 1; i < RUNS; i++) {
+		s[i] = s[0];
+		mem[i] = mem[0];
+	}
+	print("thp_split_cells", s, "s", 90, 40, true);
+	print("thp_split_cells_memory", mem, "GB", 8, 4, true);
 }
 
 static void count_swaps(const char *name, u64 value, bool event, void *arg)
@@ -298,6 +480,14 @@ int main(int argc, char **argv)
 		bench_touch("touch_sequential_3gb", 0, 250e6, 500e6);
 		bench_touch("touch_random_3gb", 1, 30e6, 60e6);
 	}
+	if (!*only || !strcmp(only, "huge"))
+		bench_huge();
+	if (!*only || !strcmp(only, "fork"))
+		bench_fork();
+	if (!*only || !strcmp(only, "rmap"))
+		bench_rmap();
+	if (!*only || !strcmp(only, "split"))
+		bench_split();
 	if (!*only || !strcmp(only, "swap"))
 		bench_swap();
 	if (!*only || !strcmp(only, "start"))

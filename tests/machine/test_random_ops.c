@@ -489,6 +489,8 @@ TEST(cases_that_once_failed_pass)
 	         false},
 		/* They did not hear that kswapd of 6.18 had given up lists of zones. */
 		{0x38, "reclaim.kswapd=6.18 lru.per=zone", false},
+		/* A write to a shared huge page copied tails that had been split off and freed. */
+		{0x744c960498c47add, "thp.enabled=always vm.min_free_kbytes=256", false},
 	};
 
 	prepare();

@@ -307,6 +307,61 @@ static int op_compute(struct worker *w)
 
 #include "tests/machine/file_ops.h"
 
+/* Holds a reference to a mapped page for a while, as a driver that reads into it does. */
+static int op_pin(struct worker *w)
+{
+	struct machine *m = w->plan->m;
+	struct mm_struct *mm = current_task()->mm;
+	struct page *page = NULL;
+	u64 va, len;
+	pte_t *pmd;
+	u32 i;
+
+	if (!pick(w, &i, &va, &len))
+		return 0;
+	world_syscall_enter();
+	world_order();
+	if (pt_find_pmd(m, mm, va, &pmd) && pte_present(*pmd)) {
+		pte_t pte = pte_huge(*pmd) ? *pmd : *pt_entry(m, (u32)pte_pfn(*pmd), va);
+
+		if (pte_present(pte) && !pte_special(pte))
+			page = pfn_to_page(m, pte_pfn(pte)); /* of a huge entry: the head */
+	}
+	if (page) {
+		get_page(page);
+		world_sleep(rand_below(&w->r, 5000000));
+		put_page(m, page);
+	}
+	world_syscall_exit();
+	return 0;
+}
+
+/* In cases with huge pages: what is of interest to them. */
+static int op_huge(struct worker *w)
+{
+	u64 va, len;
+	u32 i;
+
+	switch (rand_below(&w->r, 5)) {
+	case 0:
+		if (!pick(w, &i, &va, &len))
+			return 0;
+		return expected(
+			w,
+			do_madvise(w->plan->m, va, len,
+		                   rand_below(&w->r, 3) ? MM_MADV_HUGEPAGE : MM_MADV_NOHUGEPAGE),
+			-ENOMEM);
+	case 1:
+		return expected(w, do_drop_caches(w->plan->m, 1 + (u32)rand_below(&w->r, 3)), 0);
+	case 2:
+	case 3:
+		return op_pin(w);
+	}
+	if (!pick(w, &i, &va, &len))
+		return 0;
+	return expected(w, do_madvise(w->plan->m, va, PAGE_SIZE, MM_MADV_DONTNEED), -ENOMEM);
+}
+
 static int one_op(struct worker *w)
 {
 	u64 op;
@@ -332,6 +387,8 @@ static int one_op(struct worker *w)
 		return op_thread(w);
 	if (op < 94)
 		return op_wait(w);
+	if (w->plan->m->knob.thp_enabled == THP_ALWAYS && rand_below(&w->r, 2))
+		return op_huge(w);
 	return op < 98 ? op_sleep(w) : op_compute(w);
 }
 
