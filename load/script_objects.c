@@ -452,7 +452,7 @@ static int task_drop_caches(lua_State *L)
 	u32 what;
 
 	script_check_object(L, TASK, "drop_caches");
-	what = check_name(L, 2, "drop_caches", "what to drop", names);
+	what = script_check_choice(L, 2, "drop_caches", "what to drop", names);
 	script_end_call(L, "drop_caches", sc->ops->drop_caches(sc->task, what + 1));
 	return 0;
 }
