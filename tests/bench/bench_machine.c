@@ -62,6 +62,7 @@ struct bench {
 	double end;
 	u32 ready;
 	u32 nr_tasks;
+	u32 file;
 };
 
 static void fault_zap(struct task *t, void *arg)
@@ -399,6 +400,44 @@ static void bench_swap(void)
 	print("swap_out_in_12cpu", v, "cycles/s", 1e6, 2e6, false);
 }
 
+/* Reads file b->file in calls of 1 MiB; the time begins with the second round, if there is one. */
+static void read_file(struct task *t, void *arg)
+{
+	struct bench *b = arg;
+	u64 done;
+	u32 fd;
+
+	(void)t;
+	BUG_ON(do_open(b->m, b->file, &fd));
+	for (u32 i = 0; i <= b->rounds; i++) {
+		if (i == (b->rounds ? 1 : 0))
+			b->start = seconds();
+		for (u64 at = 0; at < b->pages; at += 256)
+			BUG_ON(do_pread(b->m, fd, at * PAGE_SIZE, 256 * PAGE_SIZE, &done));
+	}
+	BUG_ON(do_close(b->m, fd));
+}
+
+/* @pages of a sparse file through @ram pages of memory: once, or @rounds times from the cache. */
+static void bench_read(const char *name, u64 ram, u64 pages, u32 rounds, double floor,
+                       double wanted)
+{
+	double v[RUNS];
+
+	for (int i = 0; i < RUNS; i++) {
+		struct machine_run r;
+		struct bench b = {.pages = pages, .nr_tasks = 1, .rounds = rounds};
+		double s;
+
+		build(&r, hw_make(1, 1, ram));
+		BUG_ON(machine_file_create(r.m, "data", pages * PAGE_SIZE, true, &b.file));
+		s = run(&r, &b, read_file);
+		v[i] = (double)pages * (rounds ? rounds : 1) / s;
+		destroy(&r);
+	}
+	print(name, v, "pages/s", floor, wanted, false);
+}
+
 static void idle(struct task *t, void *arg)
 {
 	(void)t;
@@ -490,6 +529,10 @@ int main(int argc, char **argv)
 		bench_split();
 	if (!*only || !strcmp(only, "swap"))
 		bench_swap();
+	if (!*only || !strcmp(only, "file")) {
+		bench_read("file_read_cached_4k", GB(1), GB(1) / 4, 40, 10e6, 20e6);
+		bench_read("file_turnover_1cpu", GB(1) / 4, GB(1) * 4, 0, 1e6, 2e6);
+	}
 	if (!*only || !strcmp(only, "start"))
 		bench_start();
 	if (!*only || !strcmp(only, "memory"))
