@@ -180,7 +180,7 @@ needs_lib := lib
 needs_world := world sim lib
 needs_core := core world lib
 needs_sim := sim world lib
-needs_host := host lib
+needs_host := host core sim world lib
 test_archives = $(foreach f,$(or $(needs_$(1)),$(folders)),$(filter $(B)/lib$(f).a,$(archives)))
 
 define test_rule

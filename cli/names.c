@@ -61,6 +61,8 @@ static const char *metric_at(u32 i)
 	                                    "throughput",
 	                                    "estimate_cpu_share",
 	                                    "min_breach_pages",
+	                                    "mlock_call",
+	                                    "munlock_call",
 	                                    "watermark_min"};
 
 	if (i < ARRAY_SIZE(other))

@@ -252,6 +252,7 @@ static void fill_experiment(struct work *w)
 	e->result = report_alloc(e->nr_claims, sizeof(*e->result));
 	for (u32 i = 0; i < p->nr_figures; i++) {
 		const char *metric = p->figure[i].metric;
+
 		e->figure[i] = (struct figure){
 			.variant = s->variant[p->figure[i].variant].name,
 			.metric = metric,

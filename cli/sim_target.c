@@ -414,6 +414,8 @@ static int start_group(struct sim_target *s, u32 group)
 		if (!st->task)
 			return -ENOMEM;
 		st->task->oom_score_adj = g->oom_score_adj;
+		if (g->has_memlock)
+			task_set_memlock(st->task, g->memlock_bytes, false);
 		st->task->owner = st;
 		s->nr_tasks += 1;
 		if (g->speed_bp)
@@ -622,9 +624,32 @@ static int op_mmap(struct target_task *t, u64 len, int prot, int flags, u64 *va)
 {
 	int p = (prot & TARGET_PROT_READ ? MM_PROT_READ : 0) |
 	        (prot & TARGET_PROT_WRITE ? MM_PROT_WRITE : 0);
+	int f = (flags & TARGET_MAP_NORESERVE ? MM_MAP_NORESERVE : 0) |
+	        (flags & TARGET_MAP_LOCKED ? MM_MAP_LOCKED : 0) |
+	        (flags & TARGET_MAP_POPULATE ? MM_MAP_POPULATE : 0);
 
-	return do_mmap(machine_of(t), len, p, flags & TARGET_MAP_NORESERVE ? MM_MAP_NORESERVE : 0,
-	               va);
+	return do_mmap(machine_of(t), len, p, f, va);
+}
+
+static int op_mlock(struct target_task *t, u64 va, u64 len, int flags)
+{
+	if (flags & TARGET_MLOCK_ONFAULT)
+		return do_mlock2(machine_of(t), va, len, MM_MLOCK_ONFAULT);
+	return do_mlock(machine_of(t), va, len);
+}
+
+static int op_munlock(struct target_task *t, u64 va, u64 len)
+{
+	return do_munlock(machine_of(t), va, len);
+}
+
+static int op_mlockall(struct target_task *t, int flags)
+{
+	int f = (flags & TARGET_MCL_CURRENT ? MM_MCL_CURRENT : 0) |
+	        (flags & TARGET_MCL_FUTURE ? MM_MCL_FUTURE : 0) |
+	        (flags & TARGET_MCL_ONFAULT ? MM_MCL_ONFAULT : 0);
+
+	return f ? do_mlockall(machine_of(t), f) : do_munlockall(machine_of(t));
 }
 
 static int op_munmap(struct target_task *t, u64 va, u64 len)
@@ -975,6 +1000,9 @@ const struct target_ops sim_target_ops = {
 	.file_advise = op_file_advise,
 	.file_temporary = op_file_temporary,
 	.sync = op_sync,
+	.mlock = op_mlock,
+	.munlock = op_munlock,
+	.mlockall = op_mlockall,
 	.access = op_access,
 	.spawn = op_spawn,
 	.wait = op_wait,

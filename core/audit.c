@@ -30,7 +30,7 @@ static const struct {
 	enum vm_item item;
 } counted_flags[] = {
 	{PG_table, NR_PAGETABLE},     {PG_slab, NR_SLAB_UNRECLAIMABLE}, {PG_zsmalloc, NR_ZSPAGES},
-	{PG_swapcache, NR_SWAPCACHE}, {PG_writeback, NR_WRITEBACK},
+	{PG_swapcache, NR_SWAPCACHE}, {PG_writeback, NR_WRITEBACK},     {PG_mlocked, NR_MLOCK},
 };
 
 struct census {

@@ -12,6 +12,7 @@
  */
 #include "core/fault.h"
 #include "core/fs.h"
+#include "core/mlock.h"
 
 #define MMAP_LOTSAMISS 100
 
@@ -152,6 +153,8 @@ static void map_file_page(struct vm_fault *f, struct page *page, pte_t *pte, boo
 	charge2(COST_RSS, COST_PTE);
 	page_add_file_rmap(f->m, page);
 	set_pte(f->m, f->table, pte, entry);
+	if (unlikely(f->vma->vm_flags & VM_LOCKED) && mlock_today(f->m))
+		mlock_folio(f->m, page);
 }
 
 /* ---- fault-around ------------------------------------------------------------------------------------- */

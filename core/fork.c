@@ -10,6 +10,7 @@
  */
 #include "core/fs.h"
 #include "core/huge_memory.h"
+#include "core/mlock.h"
 
 struct mm_struct *mm_alloc(struct machine *m)
 {
@@ -33,6 +34,8 @@ struct mm_struct *mm_alloc(struct machine *m)
 	mm->start_brk = BRK_START;
 	mm->brk = BRK_START;
 	mm->swap_readahead_hits = 4;
+	mm->rlim_memlock = ~0UL;
+	mm->cap_ipc_lock = true;
 	list_add_tail(&mm->mmlist, &m->mms);
 	return mm;
 }
@@ -45,6 +48,7 @@ void exit_mmap(struct machine *m, struct mm_struct *mm)
 
 	if (!vma_next(mm, NULL))
 		return;
+	munlock_before_unmap(m, mm, 0, TASK_SIZE);
 	lru_add_drain(m);
 	tlb_gather_mmu(&tlb, m, mm, true);
 	for (vma = vma_next(mm, NULL); vma; vma = vma_next(mm, vma))
@@ -210,7 +214,7 @@ static int dup_vma(struct machine *m, struct mm_struct *dst, struct vm_area_stru
 	if (!vma)
 		return -ENOMEM;
 	vma->vm_mm = dst;
-	vma->vm_flags &= ~VM_LOCKED;
+	vma->vm_flags &= ~VM_LOCKED_MASK;
 	err = anon_vma_fork(m, vma, pvma);
 	if (err) {
 		vm_area_free(m, vma);
@@ -237,6 +241,8 @@ int dup_mmap(struct machine *m, struct mm_struct *dst, struct mm_struct *src)
 
 	mmap_write_lock(src);
 	dst->brk = src->brk;
+	dst->rlim_memlock = src->rlim_memlock;
+	dst->cap_ipc_lock = src->cap_ipc_lock;
 	for (vma = vma_next(src, NULL); vma && !err; vma = vma_next(src, vma)) {
 		vma_start_write(vma);
 		err = dup_vma(m, dst, vma);

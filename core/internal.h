@@ -87,10 +87,18 @@ struct cpu_pagevecs {
 	struct pagevec activate_page;
 };
 
+/* Pages whose locked mappings have changed, and how: mlock_page.c, 5.18 on. (o) */
+enum mlock_what { MLOCK_PAGE, MLOCK_NEW_PAGE, MUNLOCK_PAGE };
+struct mlock_pagevec {
+	struct pagevec pvec;
+	u8 what[PAGEVEC_MAX];
+};
+
 /* What a CPU has of its own. */
 struct cpu_data {
 	u64 event[NR_VM_EVENTS]; /* (o) */
 	struct cpu_pagevecs pvec;
+	struct mlock_pagevec mlock;
 	struct world_timer stat_timer; /* folds counters every vm.stat_interval, */
 	struct work_struct stat_work;  /* itself or by this */
 	struct stat_cpu *stat_free;    /* (o) stat_cpus not in use, linked: see vmstat.c */
@@ -134,6 +142,7 @@ struct machine {
 	struct pglist_data *node; /* [nr_nodes] */
 	struct page *mem_map;     /* page of pfn 0; reserved for the highest pfn */
 	u64 *page_private;        /* by pfn: swap entry of PG_swapcache pages */
+	u16 *page_mlock_count;    /* (L) by pfn: VM_LOCKED VMAs, of pages on the unevictable list */
 	u64 max_pfn;
 	unsigned long totalram_pages; /* managed, all zones */
 	unsigned long totalreserve_pages;
@@ -488,13 +497,16 @@ static inline void __lru_cache_add(struct machine *m, struct page *page, u32 bat
 		__pagevec_lru_add(m, pvec);
 }
 
+void lru_cache_add_mlocked(struct machine *m, struct page *page); /* a new one, VMA is VM_LOCKED */
 /* New anonymous page of a fault, as lru.new_anon says. */
 static inline void lru_cache_add_inactive_or_unevictable(struct machine *m, struct page *page,
                                                          struct vm_area_struct *vma)
 {
-	if (unlikely(vma->vm_flags & VM_LOCKED))
-		page_set(page, PG_unevictable);
-	else if (m->knob.lru_anon == LRU_ANON_ACTIVE)
+	if (unlikely(vma->vm_flags & VM_LOCKED) && !page_is_compound(page)) {
+		lru_cache_add_mlocked(m, page);
+		return;
+	}
+	if (m->knob.lru_anon == LRU_ANON_ACTIVE)
 		page_set(page, PG_active);
 	__lru_cache_add(m, page, m->lru_add_new_anon);
 }
@@ -533,6 +545,15 @@ void update_lru_size(struct machine *m, struct zone *z, enum lru_list lru, long 
 void lruvec_init(struct machine *m, struct lruvec *lruvec, struct pglist_data *pgdat,
                  struct zone *zone);
 void lru_add_init(struct machine *m); /* boot */
+
+/* ---- mlock_page.c: the unevictable list (mm/vmscan.c, mm/mlock.c); more in mlock.h ---------------------- */
+
+/* Takes the page off its list, with a reference; false: it is on none. */
+bool isolate_lru_page(struct machine *m, struct page *page);
+/* Puts it back, on the list where it belongs now, and drops the reference. */
+void putback_lru_page(struct machine *m, struct page *page);
+void lru_add_sort(struct machine *m, struct page *page);
+void munlock_replaced_page(struct machine *m, struct page *page);
 void lru_audit(struct machine *m);
 
 /* ---- filemap.c: page lock and waiting for pages (mm/filemap.c) ------------------------------------------ */
@@ -924,6 +945,7 @@ enum ttu_result {
 	SWAP_AGAIN,   /* missed a lock, try later */
 	SWAP_FAIL,    /* e.g. no memory for the swap map; put back */
 	SWAP_DIRTY,   /* lazily freed, but written since: still mapped, made dirty */
+	SWAP_MLOCK,   /* a VM_LOCKED VMA maps it: it belongs on the unevictable list */
 };
 enum ttu_result try_to_unmap(struct machine *m, struct page *page, u32 flags);
 void try_to_unmap_flush(struct machine *m);       /* current task's batch */

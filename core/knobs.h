@@ -37,6 +37,11 @@
 #define KNOB_THP_DEFERRED(E) E(DEFERRED_SPLIT_WAIT, "wait") E(DEFERRED_SPLIT_TRY, "try")
 #define KNOB_SLAB_SCAN(E) E(SLAB_SCAN_RATIO, "ratio") E(SLAB_SCAN_PRIORITY, "priority")
 #define KNOB_THP_COW(E) E(THP_COW_COPY, "copy") E(THP_COW_SPLIT, "split")
+#define KNOB_MLOCK_DRAIN(E)                                                                        \
+	E(MLOCK_DRAIN_ALL, "all")                                                                  \
+	E(MLOCK_DRAIN_COUNTED, "counted")                                                          \
+	E(MLOCK_DRAIN_LOCAL, "local") E(MLOCK_DRAIN_NONE, "none")
+#define KNOB_MLOCK_ISOLATE(E) E(MLOCK_ISOLATE_NOW, "now") E(MLOCK_ISOLATE_BATCH, "batch")
 #define KNOB_OFF_ON(E) E(KNOB_OFF, "off") E(KNOB_ON, "on")
 #define KNOB_PCP(E) E(PCP_FIXED, "fixed") E(PCP_AUTO, "auto")
 #define KNOB_SLOWPATH(E)                                                                           \
@@ -254,6 +259,12 @@
 	     "a victim may use all reserves, or half of min and is reaped")                        \
 	ENUM(vma_lock, "fault.vma_lock", KNOB_OFF_ON, KNOB_OFF, KNOB_ON, "6.4",                    \
 	     "faults lock their VMA instead of mmap_sem")                                          \
+	ENUM(mlock_drain, "mlock.drain", KNOB_MLOCK_DRAIN, MLOCK_DRAIN_COUNTED, MLOCK_DRAIN_LOCAL, \
+	     "mail 001 (30 December 2011); 8891d6da (2.6.28) to 4.14, counted since 3.12",         \
+	     "mlock empties the batches of all CPUs, of those with pages, of its own, or none")    \
+	ENUM(mlock_isolate, "mlock.isolate", KNOB_MLOCK_ISOLATE, MLOCK_ISOLATE_NOW,                \
+	     MLOCK_ISOLATE_BATCH, "2fbb0c10d1e8 (5.18)",                                           \
+	     "a locked page changes its list at once, or with a batch, and its locks are counted") \
 	ENUM(madvise_free, "madvise.free", KNOB_MADVISE_FREE, MADV_LAZY, MADV_LAZY,                \
 	     "mail 000 (24 February 2015)",                                                        \
 	     "MADV_FREE: lazy; lazy only above 1.5 x min free; or as MADV_DONTNEED")               \
@@ -272,6 +283,8 @@ KNOB_DECLARE(madvise_free_policy, KNOB_MADVISE_FREE);
 KNOB_DECLARE(free_swap_policy, KNOB_FREE_SWAP);
 KNOB_DECLARE(free_list_policy, KNOB_FREE_LIST);
 KNOB_DECLARE(free_slot_policy, KNOB_FREE_SLOT);
+KNOB_DECLARE(mlock_drain_policy, KNOB_MLOCK_DRAIN);
+KNOB_DECLARE(mlock_isolate_policy, KNOB_MLOCK_ISOLATE);
 KNOB_DECLARE(thp_policy, KNOB_THP);
 KNOB_DECLARE(thp_defrag_policy, KNOB_THP_DEFRAG);
 KNOB_DECLARE(thp_partial_policy, KNOB_THP_PARTIAL);

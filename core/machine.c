@@ -71,7 +71,8 @@ static u64 machine_arena_bytes(const struct hw_machine *hw)
 	                   3 * sizeof(void *) + 3 * 64;
 	u64 bytes = 64UL << 20;
 
-	bytes += frames * (sizeof(struct page) + sizeof(u64)) + frames / PAGEBLOCK_PAGES;
+	bytes += frames * (sizeof(struct page) + sizeof(u64) + sizeof(u16));
+	bytes += frames / PAGEBLOCK_PAGES;
 	bytes += hw->nr_nodes * (sizeof(struct pglist_data) + nr_zones * sizeof(void *) + 64);
 	/* a worker, and where it waits: a struct task and half as much */
 	bytes += hw->nr_cpus * (sizeof(struct task) * 3 / 2 + sizeof(void *));

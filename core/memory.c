@@ -16,6 +16,7 @@
  */
 #include "core/fs.h"
 #include "core/huge_memory.h"
+#include "core/mlock.h"
 
 /* ---- anonymous pages ------------------------------------------------------------------------------- */
 
@@ -206,9 +207,14 @@ static int wp_page_copy(struct vm_fault *f, struct page *old)
 	map_new_page(f, page, old);
 	if (old) {
 		page_remove_rmap(m, old);
+		if (unlikely(f->vma->vm_flags & VM_LOCKED) && mlock_today(m) &&
+		    !page_is_compound(old))
+			munlock_folio(m, old);
 		put_page(m, old); /* the pte's; the fault's own comes last */
 	}
 	spin_unlock(fault_ptl(f));
+	if (unlikely(f->vma->vm_flags & VM_LOCKED) && old && !mlock_today(m))
+		munlock_replaced_page(m, old);
 out_put:
 	if (old)
 		put_page(m, old);
@@ -328,6 +334,27 @@ static inline int handle_pte_fault(struct vm_fault *f)
 static inline bool access_allowed(const struct vm_fault *f)
 {
 	return f->vma->vm_flags & (f->write ? VM_WRITE : VM_READ | VM_WRITE | VM_EXEC);
+}
+
+/* ---- for the kernel's own sake ----------------------------------------------------------------------- */
+
+int faultin_page(struct machine *m, struct vm_area_struct *vma, u64 va, bool write)
+{
+	struct task *t = current_task();
+	struct vm_fault f = {.m = m, .mm = vma->vm_mm, .vma = vma, .va = va, .write = write};
+	int ret;
+
+	span_enter(SPAN_FAULT);
+	ret = handle_pte_fault(&f);
+	count_vm_event(m, PGFAULT);
+	t->maj_flt += (ret & VM_FAULT_MAJOR) != 0;
+	t->min_flt += !(ret & VM_FAULT_MAJOR);
+	span_exit();
+	if (likely(!(ret & VM_FAULT_ERROR)))
+		return 0;
+	if (t->killed)
+		return -EINTR;
+	return ret & VM_FAULT_OOM ? -ENOMEM : -EFAULT;
 }
 
 /* ---- which VMA ---------------------------------------------------------------------------------------- */

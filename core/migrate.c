@@ -14,6 +14,7 @@
 
 #include "core/huge_memory.h"
 #include "core/migrate.h"
+#include "core/mlock.h"
 #include "core/swap.h"
 
 /* ---- migration entries ------------------------------------------------------------------------------------- */
@@ -41,6 +42,8 @@ bool remove_migration_pte_of(struct machine *m, struct vm_area_struct *vma, u32 
 	page_add_anon_rmap(m, page, vma, va);
 	charge(COST_PTE);
 	set_pte(m, table, pte, new);
+	if (unlikely(vma->vm_flags & VM_LOCKED) && mlock_today(m))
+		mlock_found(m, page, vma);
 	return true;
 }
 

@@ -27,6 +27,18 @@ enum mm_prot {
 enum mm_map {
 	MM_MAP_NORESERVE = 1,
 	MM_MAP_SHARED = 2, /* of a file */
+	MM_MAP_LOCKED = 8,
+	MM_MAP_POPULATE = 16,
+};
+
+enum mm_mlock {
+	MM_MLOCK_ONFAULT = 1, /* mlock2() */
+};
+
+enum mm_mlockall {
+	MM_MCL_CURRENT = 1,
+	MM_MCL_FUTURE = 2,
+	MM_MCL_ONFAULT = 4,
 };
 
 enum mm_advice {
@@ -78,6 +90,9 @@ void __attribute__((noreturn)) do_exit(int code);
 /* Frees a task that has exited and nobody waits for. */
 void task_put(struct task *t);
 
+/* RLIMIT_MEMLOCK of @t's process; @cap_ipc_lock: it need not mind. At first it has no limit. */
+void task_set_memlock(struct task *t, u64 bytes, bool cap_ipc_lock);
+
 bool task_killed(const struct task *t);
 
 /* How many tasks were killed by SIGBUS so far: no counter of /proc/vmstat tells. */
@@ -91,6 +106,11 @@ int do_munmap(struct machine *m, u64 va, u64 len);                         /* [t
 int do_mprotect(struct machine *m, u64 va, u64 len, int prot);             /* [task] */
 int do_brk(struct machine *m, u64 brk, u64 *now);                          /* [task] 0: ask */
 int do_madvise(struct machine *m, u64 va, u64 len, enum mm_advice advice); /* [task] */
+int do_mlock(struct machine *m, u64 va, u64 len);                          /* [task] */
+int do_mlock2(struct machine *m, u64 va, u64 len, int flags);              /* [task] */
+int do_munlock(struct machine *m, u64 va, u64 len);                        /* [task] */
+int do_mlockall(struct machine *m, int flags);                             /* [task] */
+int do_munlockall(struct machine *m);                                      /* [task] */
 
 /* ---- files ---- */
 

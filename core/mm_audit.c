@@ -8,6 +8,7 @@
 
 #include "core/fs.h"
 #include "core/huge_memory.h"
+#include "core/mlock.h"
 
 /* ---- all entries of all tables ------------------------------------------------------------------------- */
 
@@ -133,6 +134,7 @@ static u64 audit_vmas(struct mm_struct *mm)
 	struct vm_area_struct *prev = NULL;
 	struct vm_area_struct *vma;
 	u64 nr_chains = 0;
+	u64 nr_locked = 0;
 	u64 nr_pages = 0;
 	u32 nr = 0;
 
@@ -147,11 +149,15 @@ static u64 audit_vmas(struct mm_struct *mm)
 		audit_chain(vma);
 		nr_chains += list_count(&vma->anon_vma_chain);
 		nr_pages += vma_pages(vma);
+		nr_locked += vma->vm_flags & VM_LOCKED ? vma_pages(vma) : 0;
+		VM_BUG_ON(vma->vm_flags & VM_IO);
 		nr++;
 	}
 	VM_BUG_ON_MSG(nr != mm->map_count, "mm %u: %u VMAs, map_count %u", mm->id, nr,
 	              mm->map_count);
 	VM_BUG_ON(nr_pages != mm->total_vm);
+	VM_BUG_ON_MSG(nr_locked != mm->locked_vm, "mm %u: %lu locked pages, locked_vm %lu", mm->id,
+	              nr_locked, mm->locked_vm);
 	audit_subtree_gap(mm->mm_rb.node);
 	return nr_chains;
 }
@@ -266,8 +272,10 @@ void mmap_audit(struct machine *m)
 struct rmap_count {
 	u32 *nr;          /* by pfn: entries found that map it; huge ones, which map its head, */
 	u32 *nr_huge;     /* counted here */
+	u8 *locked;       /* by pfn: a VM_LOCKED VMA has it, or a batch of mlock's */
 	u64 nr_huge_zero; /* entries of the huge zero page */
 	u64 max_pfn;
+	bool changing; /* somebody is in the middle of something: what it locks is not known */
 };
 
 /* The pte's page must lead back to it: through its anon_vma to this VMA, at this address. */
@@ -292,8 +300,10 @@ static void audit_mapped_page(struct machine *m, struct mm_struct *mm, u32 table
 	else
 		c->nr[pte_pfn(pte)] += 1;
 	page = pfn_to_page(m, pte_pfn(pte));
+	c->changing |= mm_is_changing(mm);
 	if (!vma && mm_is_changing(mm))
 		return;
+	c->locked[pte_pfn(pte)] |= vma->vm_flags & VM_LOCKED ? 1 : 0;
 	if (!page_is_anon(page)) {
 		VM_BUG_ON_MSG(
 			!vma->vm_file || page->mapping != vma_mapping(vma)->number ||
@@ -368,8 +378,45 @@ static void audit_mapcounts(struct machine *m, const struct rmap_count *c)
 			VM_BUG_ON_MSG(page->refcount < page->mapcount + cache,
 			              "pfn 0x%lx: refcount %d, mapcount %d, swap cache %d", pfn,
 			              page->refcount, page->mapcount, cache);
+			VM_BUG_ON_MSG(page_test(page, PG_mlocked) && !c->locked[pfn] &&
+			                      !c->changing,
+			              "pfn 0x%lx is mlocked, and no locked VMA has it", pfn);
 		}
 	}
+}
+
+/* Pages whose mlock or munlock waits in a batch. */
+static void mark_mlock_batches(const struct machine *m, struct rmap_count *c)
+{
+	for (u32 cpu = 0; cpu < m->nr_cpus; cpu++) {
+		const struct pagevec *pvec = m->cpu[cpu] ? &m->cpu[cpu]->mlock.pvec : NULL;
+
+		for (u32 i = 0; pvec && i < pvec->nr; i++)
+			c->locked[page_to_pfn(m, pvec->page[i])] = 1;
+	}
+}
+
+/* On the unevictable lists, though nothing keeps them there: only who could not be isolated. */
+static void audit_unevictable(struct machine *m)
+{
+	u64 nr_stranded = vm_event_sum(m, UNEVICTABLE_PGSTRANDED);
+	struct pglist_data *pgdat;
+	struct zone *z;
+	u64 nr = 0;
+
+	for_each_populated_zone (m, pgdat, z) {
+		const struct page_list *list = &z->lruvec->list[LRU_UNEVICTABLE];
+
+		for (u32 i = list->first; i; i = page_link(list, i)->lru_next) {
+			const struct page *page = page_link(list, i);
+
+			/* A node's list is seen once for each of its zones. */
+			if (page_zone(m, page) == z)
+				nr += !page_test(page, PG_mlocked);
+		}
+	}
+	VM_BUG_ON_MSG(nr > nr_stranded, "%lu pages are unevictable without reason, %lu stranded",
+	              nr, nr_stranded);
 }
 
 /* Between tasks. Costs time and host memory in the size of the machine. */
@@ -380,12 +427,16 @@ void rmap_audit(struct machine *m)
 
 	c.nr = calloc(c.max_pfn, sizeof(*c.nr));
 	c.nr_huge = calloc(c.max_pfn, sizeof(*c.nr_huge));
-	if (!c.nr || !c.nr_huge)
+	c.locked = calloc(c.max_pfn, sizeof(*c.locked));
+	if (!c.nr || !c.nr_huge || !c.locked)
 		panic("no host memory to audit %lu frames", c.max_pfn);
 	list_for_each_entry (mm, &m->mms, mmlist)
 		for_each_pte(m, mm, audit_mapped_page, &c);
+	mark_mlock_batches(m, &c);
 	audit_mapcounts(m, &c);
+	audit_unevictable(m);
 	VM_BUG_ON((s64)c.nr_huge_zero != m->huge_zero_refs - !!m->huge_zero_page);
 	free(c.nr);
 	free(c.nr_huge);
+	free(c.locked);
 }

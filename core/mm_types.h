@@ -94,6 +94,7 @@ enum pageflags {
 	PG_isolated, /* taken off its LRU by reclaim */
 	PG_compound, /* head or tail of a compound page */
 	PG_private,  /* has buffer heads, which hold a reference */
+	PG_mlocked,  /* a VM_LOCKED VMA maps it, or did: mlock_page.c */
 	NR_PAGEFLAGS
 };
 #define PG_readahead PG_reclaim
@@ -107,7 +108,7 @@ _Static_assert(NR_PAGEFLAGS <= PAGE_ZONE_SHIFT, "flags below zone and node");
 #define PAGE_FLAGS_CHECK_AT_FREE                                                                   \
 	(1u << PG_locked | 1u << PG_lru | 1u << PG_swapcache | 1u << PG_writeback |                \
 	 1u << PG_unevictable | 1u << PG_reserved | 1u << PG_buddy | 1u << PG_table |              \
-	 1u << PG_slab | 1u << PG_zsmalloc)
+	 1u << PG_slab | 1u << PG_zsmalloc | 1u << PG_mlocked)
 
 static inline bool page_test(const struct page *p, enum pageflags f)
 {
@@ -364,9 +365,12 @@ enum vm_flags {
 	VM_HUGEPAGE = 1 << 15,
 	VM_SEQ_READ = 1 << 16,  /* MADV_SEQUENTIAL */
 	VM_RAND_READ = 1 << 17, /* MADV_RANDOM */
+	VM_IO = 1 << 18,        /* with VM_LOCKED: its pages are being counted, mlock_page.c */
+	VM_LOCKONFAULT = 1 << 19,
 	VM_ACCOUNT = 1 << 20,
 	VM_NORESERVE = 1 << 21,
 };
+#define VM_LOCKED_MASK ((u32)(VM_LOCKED | VM_LOCKONFAULT))
 
 struct vm_area_struct {
 	u64 vm_start; /* (M) */
@@ -427,6 +431,10 @@ struct mm_struct {
 	s32 mm_users;                      /* (a) tasks */
 	atomic_long_t rss[NR_MM_COUNTERS]; /* (a) */
 	u64 total_vm;                      /* (M) pages */
+	u64 locked_vm;                     /* (M) pages of VM_LOCKED VMAs */
+	u64 rlim_memlock;                  /* RLIMIT_MEMLOCK of its tasks, bytes */
+	u32 def_flags;                     /* (M) of new mappings: mlockall(MCL_FUTURE) */
+	bool cap_ipc_lock;                 /* its tasks need not mind the limit */
 	u64 start_brk;                     /* (c) */
 	u64 brk;                           /* (M) */
 	u64 nr_tables;                     /* (a) page-table pages */

@@ -13,6 +13,7 @@
  */
 #include "core/fs.h"
 #include "core/huge_memory.h"
+#include "core/mlock.h"
 
 /* ---- the tree ----------------------------------------------------------------------------------------- */
 
@@ -465,6 +466,8 @@ static u32 calc_vm_flags(int prot, int flags)
 		vm_flags |= VM_NORESERVE;
 	else if (prot & MM_PROT_WRITE && !(flags & MM_MAP_SHARED))
 		vm_flags |= VM_ACCOUNT;
+	if (flags & MM_MAP_LOCKED)
+		vm_flags |= VM_LOCKED;
 	return vm_flags;
 }
 
@@ -498,7 +501,17 @@ static int mmap_region(struct machine *m, struct mm_struct *mm, u64 addr, u64 le
 		charge(COST_VMA_OP);
 	}
 	mm->total_vm += len >> PAGE_SHIFT;
+	if (vm_flags & VM_LOCKED)
+		mm->locked_vm += len >> PAGE_SHIFT;
 	return 0;
+}
+
+/* May @nr_pages more be mapped with these flags? */
+static int may_lock(const struct mm_struct *mm, int flags, u32 vm_flags, u64 nr_pages)
+{
+	if (flags & MM_MAP_LOCKED && !can_do_mlock(mm))
+		return -EPERM;
+	return mlock_future_check(mm, vm_flags, nr_pages);
 }
 
 static int __do_mmap(struct machine *m, struct file *file, u64 pgoff, u64 len, int prot, int flags,
@@ -506,6 +519,7 @@ static int __do_mmap(struct machine *m, struct file *file, u64 pgoff, u64 len, i
 {
 	struct task *t = current_task();
 	struct mm_struct *mm = t->mm;
+	u32 vm_flags;
 	u64 addr;
 	int err = -ENOMEM;
 
@@ -515,9 +529,12 @@ static int __do_mmap(struct machine *m, struct file *file, u64 pgoff, u64 len, i
 		return -ENOMEM;
 	len = ALIGN(len, PAGE_SIZE);
 	mmap_write_lock(mm);
+	vm_flags = calc_vm_flags(prot, flags) | mm->def_flags;
 	addr = unmapped_area_topdown(mm, len);
 	if (addr)
-		err = mmap_region(m, mm, addr, len, calc_vm_flags(prot, flags), file,
+		err = may_lock(mm, flags, vm_flags, len >> PAGE_SHIFT);
+	if (!err)
+		err = mmap_region(m, mm, addr, len, vm_flags, file,
 		                  file ? pgoff : addr >> PAGE_SHIFT);
 	if (!err) {
 		*va = addr;
@@ -526,6 +543,9 @@ static int __do_mmap(struct machine *m, struct file *file, u64 pgoff, u64 len, i
 			                   pgoff, flags & MM_MAP_SHARED);
 	}
 	mmap_write_unlock(mm);
+	/* That it could not be filled is no error. */
+	if (!err && (vm_flags & VM_LOCKED || flags & MM_MAP_POPULATE))
+		mm_populate(m, mm, addr, len, true);
 	return err;
 }
 
@@ -623,6 +643,7 @@ static int __do_munmap(struct machine *m, struct mm_struct *mm, u64 start, u64 l
 	err = split_around(m, mm, start, end);
 	if (err)
 		return err;
+	munlock_before_unmap(m, mm, start, end);
 	unmap_region(m, mm, find_vma(mm, start), end);
 	return 0;
 }
@@ -646,6 +667,7 @@ static int set_brk(struct machine *m, struct mm_struct *mm, u64 brk)
 	u64 old_end = ALIGN(mm->brk, PAGE_SIZE);
 	u64 new_end = ALIGN(brk, PAGE_SIZE);
 	struct vm_area_struct *next;
+	u32 vm_flags;
 	int err = 0;
 
 	if (brk < mm->start_brk || brk >= MMAP_BASE)
@@ -656,8 +678,11 @@ static int set_brk(struct machine *m, struct mm_struct *mm, u64 brk)
 		next = find_vma(mm, old_end);
 		if (next && next->vm_start < new_end + PAGE_SIZE)
 			return -ENOMEM;
-		err = mmap_region(m, mm, old_end, new_end - old_end,
-		                  VM_READ | VM_WRITE | VM_ACCOUNT, NULL, old_end >> PAGE_SHIFT);
+		vm_flags = VM_READ | VM_WRITE | VM_ACCOUNT | mm->def_flags;
+		err = mlock_future_check(mm, vm_flags, (new_end - old_end) >> PAGE_SHIFT);
+		if (!err)
+			err = mmap_region(m, mm, old_end, new_end - old_end, vm_flags, NULL,
+			                  old_end >> PAGE_SHIFT);
 	}
 	if (!err)
 		mm->brk = brk;
@@ -669,11 +694,17 @@ int do_brk(struct machine *m, u64 brk, u64 *now)
 {
 	struct task *t = sys_enter(SPAN_BRK);
 	struct mm_struct *mm = t->mm;
+	bool populate;
+	u64 old;
 
 	mmap_write_lock(mm);
+	old = ALIGN(mm->brk, PAGE_SIZE);
 	if (brk)
 		set_brk(m, mm, brk);
 	*now = mm->brk;
+	populate = mm->def_flags & VM_LOCKED && ALIGN(*now, PAGE_SIZE) > old;
 	mmap_write_unlock(mm);
+	if (populate)
+		mm_populate(m, mm, old, ALIGN(*now, PAGE_SIZE) - old, true);
 	return sys_exit(t, 0);
 }

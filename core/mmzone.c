@@ -264,6 +264,7 @@ static void mem_map_init(struct machine *m)
 	if (bytes <= HUGE_MEM_MAP_MAX)
 		madvise(m->mem_map, bytes, MADV_HUGEPAGE); /* if the host will not: as good */
 	m->page_private = arena_array(&m->arena, u64, frames);
+	m->page_mlock_count = arena_array(&m->arena, u16, frames);
 }
 
 static void nodes_init(struct machine *m)

@@ -438,6 +438,7 @@ void dump_page(const struct machine *m, const struct page *page, const char *why
 		[PG_zsmalloc] = "zsmalloc",
 		[PG_isolated] = "isolated",
 		[PG_compound] = "compound",
+		[PG_mlocked] = "mlocked",
 	};
 
 	fprintf(stderr, "page 0x%lx: refcount %d mapcount %d mapping 0x%x index 0x%lx, %s\n",
@@ -450,8 +451,22 @@ void dump_page(const struct machine *m, const struct page *page, const char *why
 	fprintf(stderr, "\n");
 }
 
-static noinline __cold void bad_page(const struct machine *m, const struct page *page)
+/* Freed while mlocked: truncated, or its last mapping went while a batch had the news. */
+static void free_page_mlock(struct machine *m, struct page *page)
 {
+	page_clear(page, PG_mlocked);
+	mod_zone_state(page_zone(m, page), NR_MLOCK, -1);
+	count_vm_event(m, UNEVICTABLE_PGCLEARED);
+}
+
+/* A page that is freed mlocked is only unusual. */
+static noinline __cold void bad_page(struct machine *m, struct page *page)
+{
+	if (page_test(page, PG_mlocked))
+		free_page_mlock(m, page);
+	if (!(page->flags & PAGE_FLAGS_CHECK_AT_FREE) && !page->refcount && !page->mapcount)
+		return;
+
 	const char *why = page->refcount                           ? "nonzero refcount"
 	                  : page->mapcount                         ? "still mapped"
 	                  : page->flags & PAGE_FLAGS_CHECK_AT_FREE ? "flags set that must not be"

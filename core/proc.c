@@ -218,7 +218,7 @@ static void meminfo_lists(struct machine *m, FILE *f)
 	kb(f, "Active(file)", lru[LRU_ACTIVE_FILE]);
 	kb(f, "Inactive(file)", lru[LRU_INACTIVE_FILE]);
 	kb(f, "Unevictable", lru[LRU_UNEVICTABLE]);
-	kb(f, "Mlocked", 0);
+	kb(f, "Mlocked", global_page_state(m, NR_MLOCK));
 }
 
 static void meminfo_kernel(struct machine *m, FILE *f, u64 slab)

@@ -12,11 +12,12 @@
  *
  * A huge page's references are counted here; otherwise reclaim has it split first (huge_split.c).
  *
- * File pages are in rmap_file.c. Left out: VM_LOCKED, KSM.
+ * File pages are in rmap_file.c. Left out: KSM.
  */
 #include <string.h>
 
 #include "core/huge_memory.h"
+#include "core/mlock.h"
 #include "core/rmap.h"
 
 /* ---- mapping counts ---------------------------------------------------------------------------- */
@@ -330,6 +331,13 @@ int page_referenced(struct machine *m, struct page *page, bool is_locked, u32 *v
 
 		if (!page_check_address(m, page, vma, &r))
 			continue;
+		if (unlikely(vma->vm_flags & VM_LOCKED)) {
+			*vm_flags |= VM_LOCKED;
+			if (mlock_today(m))
+				mlock_found(m, page, vma);
+			spin_unlock(&m->table[r.table].ptl);
+			break;
+		}
 		entry = *r.pte;
 		if (pte_young(entry)) {
 			*r.pte = pte_clear(entry, PTE_ACCESSED);
@@ -515,11 +523,44 @@ enum ttu_result try_to_unmap(struct machine *m, struct page *page, u32 flags)
 	for (vma = rmap_walk_first(&w, anon_vma, page); vma; vma = rmap_walk_next(&w)) {
 		if (!page_check_address(m, page, vma, &r))
 			continue;
-		ret = try_to_unmap_one(m, page, &r, flags);
+		if (unlikely(vma->vm_flags & VM_LOCKED))
+			ret = mlock_found(m, page, vma) ? SWAP_MLOCK : SWAP_AGAIN;
+		else
+			ret = try_to_unmap_one(m, page, &r, flags);
 		spin_unlock(&m->table[r.table].ptl);
 		if (ret != SWAP_AGAIN || !page_mapped(page))
 			break;
 	}
 	page_unlock_anon_vma(m, anon_vma);
 	return page_mapped(page) ? ret : SWAP_SUCCESS;
+}
+
+/* ---- try_to_munlock -------------------------------------------------------------------------------- */
+
+enum ttu_result try_to_munlock(struct machine *m, struct page *page)
+{
+	enum ttu_result ret = SWAP_AGAIN;
+	struct anon_vma *anon_vma;
+	struct interval_node *node;
+	struct rmap_pte r;
+	bool busy;
+
+	if (!page_is_anon(page))
+		return try_to_munlock_file(m, page);
+	anon_vma = page_lock_anon_vma(m, page, false, &busy);
+	if (!anon_vma)
+		return ret;
+	interval_tree_for_each (node, &anon_vma->rb_root, page->index, page->index) {
+		struct vm_area_struct *vma = container_of(node, struct anon_vma_chain, node)->vma;
+
+		if (!page_check_address(m, page, vma, &r))
+			continue;
+		if (vma->vm_flags & VM_LOCKED && mlock_found(m, page, vma))
+			ret = SWAP_MLOCK;
+		spin_unlock(&m->table[r.table].ptl);
+		if (ret == SWAP_MLOCK)
+			break;
+	}
+	page_unlock_anon_vma(m, anon_vma);
+	return ret;
 }

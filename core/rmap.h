@@ -32,6 +32,7 @@ static inline void flush_young(struct machine *m, const struct rmap_pte *r)
 void unmap_flush(struct machine *m, struct mm_struct *mm, u64 va, pte_t entry, u32 flags);
 
 int page_referenced_file(struct machine *m, struct page *page, bool is_locked, u32 *vm_flags);
+enum ttu_result try_to_munlock_file(struct machine *m, struct page *page);
 enum ttu_result try_to_unmap_file(struct machine *m, struct page *page, u32 flags);
 
 #endif

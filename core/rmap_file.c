@@ -7,6 +7,7 @@
  * a rw semaphore (knob file.i_mmap_lock); walks for ageing try it only since 5.19, as they do the
  * anon_vma's (reclaim.rmap_lock).
  */
+#include "core/mlock.h"
 #include "core/rmap.h"
 
 /* ---- the lock, by era ---------------------------------------------------------------------------- */
@@ -159,7 +160,12 @@ static bool page_referenced_one_file(struct machine *m, struct page *page, struc
 	struct referenced_arg *a = arg;
 	pte_t entry = *r->pte;
 
-	(void)page;
+	if (unlikely(r->vma->vm_flags & VM_LOCKED)) {
+		a->vm_flags |= VM_LOCKED;
+		if (mlock_today(m))
+			mlock_found(m, page, r->vma);
+		return false;
+	}
 	if (!pte_young(entry))
 		return true;
 	*r->pte = pte_clear(entry, PTE_ACCESSED);
@@ -197,6 +203,7 @@ int page_referenced_file(struct machine *m, struct page *page, bool is_locked, u
 struct unmap_arg {
 	u32 flags;
 	bool dirty;
+	bool mlocked; /* a VM_LOCKED VMA maps it */
 };
 
 /* A file page's pte is just dropped: the page is still in the cache, for whoever faults next. */
@@ -207,6 +214,10 @@ static bool try_to_unmap_one_file(struct machine *m, struct page *page, struct r
 	struct mm_struct *mm = r->vma->vm_mm;
 	pte_t entry = *r->pte;
 
+	if (unlikely(r->vma->vm_flags & VM_LOCKED)) {
+		a->mlocked = mlock_found(m, page, r->vma);
+		return !a->mlocked;
+	}
 	set_pte(m, r->table, r->pte, (pte_t){0});
 	charge(COST_PTE);
 	unmap_flush(m, mm, r->va, entry, a->flags);
@@ -228,7 +239,27 @@ enum ttu_result try_to_unmap_file(struct machine *m, struct page *page, u32 flag
 	/* Linux moves the bit over pte by pte; the page lock keeps others from looking meanwhile. */
 	if (a.dirty)
 		set_page_dirty(m, page);
+	if (a.mlocked)
+		return SWAP_MLOCK;
 	return page_mapped(page) ? SWAP_AGAIN : SWAP_SUCCESS;
+}
+
+static bool try_to_munlock_one_file(struct machine *m, struct page *page, struct rmap_pte *r,
+                                    void *arg)
+{
+	bool *mlocked = arg;
+
+	*mlocked = r->vma->vm_flags & VM_LOCKED && mlock_found(m, page, r->vma);
+	return !*mlocked;
+}
+
+/* As try_to_munlock(). */
+enum ttu_result try_to_munlock_file(struct machine *m, struct page *page)
+{
+	bool mlocked = false;
+
+	rmap_walk_file(m, page, false, try_to_munlock_one_file, &mlocked);
+	return mlocked ? SWAP_MLOCK : SWAP_AGAIN;
 }
 
 static bool page_mkclean_one(struct machine *m, struct page *page, struct rmap_pte *r, void *arg)

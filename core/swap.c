@@ -20,7 +20,7 @@
  */
 #include <string.h>
 
-#include "core/internal.h"
+#include "core/mlock.h"
 #include "core/workqueue.h"
 
 enum lru_list page_lru(const struct page *page)
@@ -307,9 +307,14 @@ void __pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 	for (u32 i = 0; i < pvec->nr; i++) {
 		struct page *page = pvec->page[i];
 		struct lruvec *lruvec = lru_walk_lock(&w, page);
-		enum lru_list lru = page_lru(page);
+		enum lru_list lru;
 
 		VM_BUG_ON(page_test(page, PG_lru));
+		/* (From 4.17 on, when there was no batch yet; here it comes with that.) */
+		if (unlikely(page->flags & (1u << PG_unevictable | 1u << PG_mlocked)) &&
+		    mlock_today(m))
+			lru_add_sort(m, page);
+		lru = page_lru(page);
 		page_set(page, PG_lru);
 		page_list_add(&lruvec->list[lru], page);
 		lru_walk_count(&w, lru, compound_nr(page));
@@ -593,6 +598,7 @@ void lru_add_drain(struct machine *m)
 		pagevec_lru_move(m, &pv->lru_lazyfree, lazyfree_fn, PGLAZYFREE);
 	if (pv->activate_page.nr)
 		pagevec_lru_move(m, &pv->activate_page, activate_fn, PGACTIVATE);
+	mlock_drain_local(m);
 }
 
 /* ---- all CPUs ------------------------------------------------------------------------------------------ */
@@ -615,7 +621,7 @@ static bool cpu_needs_drain(struct machine *m, u32 cpu)
 	world_order();
 	if (pv) {
 		nr = pv->lru_rotate.nr + pv->lru_deactivate.nr + pv->lru_lazyfree.nr +
-		     pv->activate_page.nr;
+		     pv->activate_page.nr + m->cpu[cpu]->mlock.pvec.nr;
 		for (u32 l = 0; l < NR_LRU_LISTS; l++)
 			nr += pv->lru_add[l].nr;
 	}
@@ -736,5 +742,6 @@ void lru_audit(struct machine *m)
 		pagevec_audit(&m->cpu[i]->pvec.lru_deactivate, false);
 		pagevec_audit(&m->cpu[i]->pvec.lru_lazyfree, false);
 		pagevec_audit(&m->cpu[i]->pvec.activate_page, false);
+		pagevec_audit(&m->cpu[i]->mlock.pvec, false);
 	}
 }

@@ -15,6 +15,7 @@
  * has, and need no such thing.
  */
 #include "core/fault.h"
+#include "core/mlock.h"
 
 bool lock_page_or_retry(struct vm_fault *f, struct page *page)
 {
@@ -135,9 +136,11 @@ static pte_t map_swapped_page(struct vm_fault *f, struct page *page, swp_entry_t
 		 */
 		page_set(page, PG_dirty);
 		swapcache_free(m, entry);
-	} else if (vm_swap_full(m)) {
+	} else if (vm_swap_full(m) || f->vma->vm_flags & VM_LOCKED || page_test(page, PG_mlocked)) {
 		try_to_free_swap(m, page);
 	}
+	if (unlikely(f->vma->vm_flags & VM_LOCKED) && mlock_today(m))
+		mlock_folio(m, page);
 	return pte;
 }
 

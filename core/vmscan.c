@@ -125,11 +125,13 @@ static void isolate_lru_pages(struct machine *m, unsigned long nr_to_scan, struc
 
 /*
  * Back to the lists that their flags name, oldest first, without reclaim's reference. Pages that
- * nobody else holds any more go to @free. Neighbours that go to one list go there as they are.
+ * nobody else holds any more go to @free, mlocked ones, as they are, to @culled, for cull_pages().
+ * Neighbours that go to one list go there as they are.
  * lru_lock held. Returns how many became active.
  */
 static unsigned long putback_pages(struct machine *m, struct lruvec *lruvec,
-                                   struct page_list *pages, struct page_list *free)
+                                   struct page_list *pages, struct page_list *free,
+                                   struct page_list *culled)
 {
 	struct zone_count added[NR_LRU_LISTS] = {0};
 	struct page *page = page_list_last(pages);
@@ -140,8 +142,14 @@ static unsigned long putback_pages(struct machine *m, struct lruvec *lruvec,
 
 	charge_n(COST_PAGE_FLAG, pages->nr);
 	for (; page; page = page_list_prev(pages, run)) {
+		bool cull = page_test(page, PG_mlocked); /* it keeps the reference */
 		enum lru_list lru = page_lru(page);
-		struct page_list *list = --page->refcount ? &lruvec->list[lru] : free;
+		struct page_list *list = &lruvec->list[lru];
+
+		if (unlikely(cull))
+			list = culled;
+		else if (!--page->refcount)
+			list = free;
 
 		if (list != to && nr_run) {
 			page_list_move_tail(pages, run, nr_run, to);
@@ -150,6 +158,10 @@ static unsigned long putback_pages(struct machine *m, struct lruvec *lruvec,
 		to = list;
 		run = page;
 		nr_run += 1;
+		if (unlikely(cull)) {
+			page_clear(page, PG_isolated);
+			continue;
+		}
 		if (list == free) {
 			page->flags &= ~(1u << PG_isolated | 1u << PG_active | 1u << PG_waiters);
 			continue;
@@ -164,6 +176,18 @@ static unsigned long putback_pages(struct machine *m, struct lruvec *lruvec,
 	for (enum lru_list lru = 0; lru < NR_LRU_LISTS; lru++)
 		zone_count_book(m, lruvec, lru, &added[lru], 1);
 	return nr_active;
+}
+
+/* To the unevictable list. No lock held. */
+static void cull_pages(struct machine *m, struct page_list *culled)
+{
+	struct page *page;
+
+	while ((page = page_list_pop_tail(culled))) {
+		span_enter(SPAN_CULL);
+		putback_lru_page(m, page);
+		span_exit();
+	}
 }
 
 /* A huge page goes back to the buddy lists by itself. */
@@ -199,13 +223,16 @@ void shrink_active_list(struct machine *m, unsigned long nr_to_scan, struct lruv
 	bool file = is_file_lru(lru);
 	unsigned long nr_referenced = 0;
 	unsigned long nr_rotated = 0;
+	unsigned long nr_deactivated = 0;
 	struct page_list free;
+	struct page_list culled;
 	struct isolated iso;
 	struct page *page;
 
 	span_enter(SPAN_SHRINK_ACTIVE);
 	lru_add_drain(m);
 	page_list_init(&free, lruvec->pgdat->mem_map);
+	page_list_init(&culled, lruvec->pgdat->mem_map);
 	spin_lock_irq(&lruvec->lru_lock);
 	isolate_lru_pages(m, nr_to_scan, lruvec, lru, sc, &iso);
 	lruvec->reclaim_stat.recent_scanned[file] += iso.nr_taken;
@@ -221,6 +248,9 @@ void shrink_active_list(struct machine *m, unsigned long nr_to_scan, struct lruv
 		world_cond_resched();
 		charge(COST_SCAN_PAGE);
 		reclaim_fetch_ahead(m, page_list_prev(&iso.pages, page), sc, lruvec);
+		if (unlikely(page_test(page, PG_mlocked)))
+			continue; /* it is culled with the others */
+		nr_deactivated += compound_nr(page);
 		span_enter(SPAN_PAGE_REFERENCED);
 		referenced = page_referenced(m, page, false, &vm_flags, &dirty) > 0;
 		span_exit();
@@ -238,12 +268,13 @@ void shrink_active_list(struct machine *m, unsigned long nr_to_scan, struct lruv
 
 	spin_lock_irq(&lruvec->lru_lock);
 	lruvec->reclaim_stat.recent_rotated[file] += nr_referenced;
-	putback_pages(m, lruvec, &iso.pages, &free);
-	count_vm_events(m, PGDEACTIVATE, iso.nr_taken - nr_rotated);
+	putback_pages(m, lruvec, &iso.pages, &free, &culled);
+	count_vm_events(m, PGDEACTIVATE, nr_deactivated - nr_rotated);
 	if (nr_rotated && scan_by_cost(m))
 		lru_note_cost(lruvec, file, 0, nr_rotated);
 	mod_isolated(lruvec, lru, -(long)iso.nr_taken);
 	spin_unlock_irq(&lruvec->lru_lock);
+	cull_pages(m, &culled);
 	free_list(m, &free);
 	span_exit();
 }
@@ -309,6 +340,7 @@ static unsigned long shrink_inactive_list(struct machine *m, unsigned long nr_to
 	struct reclaim_stat stat = {0};
 	unsigned long nr_reclaimed;
 	struct page_list free;
+	struct page_list culled;
 	struct isolated iso;
 
 	/* A task that is being killed need not reclaim: it frees all it has. */
@@ -316,6 +348,7 @@ static unsigned long shrink_inactive_list(struct machine *m, unsigned long nr_to
 		return world_current()->signal ? SWAP_CLUSTER_MAX : 0;
 	lru_add_drain(m);
 	page_list_init(&free, lruvec->pgdat->mem_map);
+	page_list_init(&culled, lruvec->pgdat->mem_map);
 	spin_lock_irq(&lruvec->lru_lock);
 	isolate_lru_pages(m, nr_to_scan, lruvec, lru, sc, &iso);
 	count_reclaim(m, lruvec, PGSCAN_KSWAPD_DMA, PGSCAN_DIRECT_DMA, PGSCAN_ANON, file,
@@ -332,10 +365,12 @@ static unsigned long shrink_inactive_list(struct machine *m, unsigned long nr_to
 	lruvec->reclaim_stat.recent_scanned[file] += iso.nr_taken;
 	count_reclaim(m, lruvec, PGSTEAL_KSWAPD_DMA, PGSTEAL_DIRECT_DMA, PGSTEAL_ANON, file,
 	              sc->kswapd, nr_reclaimed);
-	lruvec->reclaim_stat.recent_rotated[file] += putback_pages(m, lruvec, &iso.pages, &free);
+	lruvec->reclaim_stat.recent_rotated[file] +=
+		putback_pages(m, lruvec, &iso.pages, &free, &culled);
 	mod_isolated(lruvec, lru, -(long)iso.nr_taken);
 	lru_note_cost(lruvec, file, stat.nr_pageout, iso.nr_scanned - nr_reclaimed);
 	spin_unlock_irq(&lruvec->lru_lock);
+	cull_pages(m, &culled);
 	free_list(m, &free);
 
 	if (m->knob.throttle == THROTTLE_CONGESTION)

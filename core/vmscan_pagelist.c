@@ -9,10 +9,11 @@
  * A page is freed by freezing its references: 1, the isolation's, if it is lazily freed, 2 if the
  * swap cache has it, and if anybody else holds one it stays. Nobody finds a page with refcount 0.
  *
- * Left out: mlocked pages, demotion, large folios, memcg's waiting for writeback.
+ * Left out: demotion, large folios, memcg's waiting for writeback.
  */
 #include "core/fs.h"
 #include "core/huge_memory.h"
+#include "core/mlock.h"
 #include "core/swap.h"
 #include "core/vmscan.h"
 
@@ -100,6 +101,9 @@ static enum page_fate check_references(struct shrink *s, struct page *page, bool
 	span_exit();
 	charge(COST_PAGE_FLAG);
 	was_referenced = page_test_clear(page, PG_referenced);
+	/* Its mlock lost the race for isolating it. Before 5.18 try_to_unmap() finds out for sure. */
+	if (unlikely(vm_flags & VM_LOCKED))
+		return mlock_today(m) || page_is_compound(page) ? PAGE_ACTIVATE : PAGE_GO_ON;
 	if (nr_ptes < 0)
 		return PAGE_KEEP;
 	if (!nr_ptes) {
@@ -182,6 +186,7 @@ static enum page_fate unmap_page(struct shrink *s, struct page *page)
 		return PAGE_KEEP;
 	case SWAP_FAIL:
 	case SWAP_DIRTY:
+	case SWAP_MLOCK:
 		break;
 	}
 	return PAGE_ACTIVATE;
@@ -396,6 +401,8 @@ static enum page_fate shrink_page(struct shrink *s, struct page *page)
 	if (!trylock_page(s->m, page))
 		return PAGE_UNLOCKED;
 	count_scanned(s, page);
+	if (unlikely(page_test(page, PG_mlocked)))
+		return PAGE_ACTIVATE; /* row 2: who puts it back culls it */
 	if (!s->sc->may_unmap && page_mapped(page))
 		return PAGE_KEEP;
 	count_dirty(s, page);
@@ -418,13 +425,17 @@ static enum page_fate shrink_page(struct shrink *s, struct page *page)
 	return fate == PAGE_GO_ON ? free_page(s, page) : fate;
 }
 
-/* Row A: reclaim will not want its slot for a while. */
-static void activate_locked(struct machine *m, struct page *page)
+/* Row A: reclaim will not want its slot for a while. Mlocked pages go to the unevictable list instead. */
+static bool activate_locked(struct machine *m, struct page *page)
 {
-	if (page_test(page, PG_swapcache) && vm_swap_full(m))
+	bool mlocked = page_test(page, PG_mlocked);
+
+	if (page_test(page, PG_swapcache) && (vm_swap_full(m) || mlocked))
 		try_to_free_swap(m, page);
 	VM_BUG_ON(page_test(page, PG_active));
-	page_set(page, PG_active);
+	if (!mlocked)
+		page_set(page, PG_active);
+	return !mlocked;
 }
 
 /* What reclaim frees has no other user: neither lock nor flags need atomics. */
@@ -481,10 +492,8 @@ unsigned long shrink_page_list(struct machine *m, struct page_list *pages, struc
 			page_list_add(&free, page);
 			continue;
 		}
-		if (fate == PAGE_ACTIVATE) {
-			activate_locked(m, page);
-			nr_activated += compound_nr(page);
-		}
+		if (fate == PAGE_ACTIVATE)
+			nr_activated += activate_locked(m, page) ? compound_nr(page) : 0;
 		if (fate != PAGE_UNLOCKED)
 			unlock_page(m, page);
 	}

@@ -29,6 +29,7 @@ struct pglist_data;
 	X(NR_ZONE_ACTIVE_FILE, "nr_zone_active_file", ZONE)                                        \
 	X(NR_ZONE_UNEVICTABLE, "nr_zone_unevictable", ZONE)                                        \
 	X(NR_ZONE_WRITE_PENDING, "nr_zone_write_pending", ZONE)                                    \
+	X(NR_MLOCK, "nr_mlock", ZONE)                                                              \
 	X(NR_ZSPAGES, "nr_zspages", ZONE)                                                          \
 	X(NR_ANON_MAPPED, "nr_anon_pages", NODE)                                                   \
 	X(NR_ANON_THPS, "nr_anon_transparent_hugepages", NODE)                                     \
@@ -133,6 +134,11 @@ enum vm_item {
 	X(THP_SPLIT_PMD, "thp_split_pmd")                                                          \
 	X(THP_ZERO_PAGE_ALLOC, "thp_zero_page_alloc")                                              \
 	X(THP_ZERO_PAGE_ALLOC_FAILED, "thp_zero_page_alloc_failed")                                \
+	X(UNEVICTABLE_PGRESCUED, "unevictable_pgs_rescued")                                        \
+	X(UNEVICTABLE_PGMLOCKED, "unevictable_pgs_mlocked")                                        \
+	X(UNEVICTABLE_PGMUNLOCKED, "unevictable_pgs_munlocked")                                    \
+	X(UNEVICTABLE_PGCLEARED, "unevictable_pgs_cleared")                                        \
+	X(UNEVICTABLE_PGSTRANDED, "unevictable_pgs_stranded")                                      \
 	X(SWAP_RA, "swap_ra")                                                                      \
 	X(SWAP_RA_HIT, "swap_ra_hit")
 

@@ -11,6 +11,7 @@
  */
 #include "core/fs.h"
 #include "core/huge_memory.h"
+#include "core/mlock.h"
 
 int gather_init(struct machine *m)
 {
@@ -355,15 +356,21 @@ static u64 zap_locked(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 	return va;
 }
 
-static void zap_pte_range(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
+/* @mlocked (today): the VMA is VM_LOCKED, and is counted out at each page first. */
+static void zap_pte_range(struct mmu_gather *tlb, u32 table, u64 va, u64 end, bool mlocked)
 {
 	while (va != end) {
+		u64 stop = end;
 		bool full;
 
 		tlb->force_flush = false;
 		spin_lock(&tlb->m->table[table].ptl);
 		flush_tlb_batched_pending(tlb->mm);
-		va = zap_locked(tlb, table, va, end);
+		if (unlikely(mlocked)) { /* of those pages that go now, under the lock */
+			stop = min(end, va + ((u64)(tlb->limit - tlb->cursor) << PAGE_SHIFT));
+			munlock_ptes(tlb->m, table, va, stop);
+		}
+		va = zap_locked(tlb, table, va, stop);
 		/* It may also have filled up with the last page of the range. */
 		full = tlb->cursor == tlb->limit || tlb->force_flush;
 		/* Before the lock goes: a page may be mapped anew while its old user still sees it. */
@@ -378,6 +385,7 @@ static void zap_pte_range(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 void unmap_vma_range(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 start, u64 end)
 {
 	u64 va = max(start, vma->vm_start);
+	bool mlocked = vma->vm_flags & VM_LOCKED && mlock_today(tlb->m);
 	u32 table;
 
 	tlb->seq_read = vma->vm_flags & VM_SEQ_READ;
@@ -386,7 +394,7 @@ void unmap_vma_range(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 sta
 		u64 next = min(end, ALIGN_DOWN(va, PMD_SIZE) + PMD_SIZE);
 
 		if (table != PT_HUGE)
-			zap_pte_range(tlb, table, va, next);
+			zap_pte_range(tlb, table, va, next, mlocked);
 		else if (!zap_huge_pmd(tlb, vma, va, next))
 			continue; /* a table now */
 		va = next;

@@ -172,6 +172,11 @@ int host_munmap(struct target_task *task, u64 va, u64 len);
 int host_mprotect(struct target_task *task, u64 va, u64 len, int prot);
 int host_brk(struct target_task *task, s64 delta, u64 *end);
 int host_madvise(struct target_task *task, u64 va, u64 len, enum target_advice advice);
+int host_mlock(struct target_task *task, u64 va, u64 len, int flags);
+int host_munlock(struct target_task *task, u64 va, u64 len);
+int host_mlockall(struct target_task *task, int flags);
+/* The calling process may lock @bytes from now on, whoever it is. 0 or a negative errno. */
+int memory_limit_locks(u64 bytes);
 
 /* ---- access.c ---- */
 

@@ -10,7 +10,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/capability.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "host/internal.h"
@@ -176,7 +179,9 @@ static u64 range_end(u64 va, u64 len)
 int host_mmap(struct target_task *task, u64 len, int prot, int flags, u64 *va)
 {
 	struct host_memory *m = memory_of(task);
-	int map = MAP_PRIVATE | MAP_ANONYMOUS | (flags & TARGET_MAP_NORESERVE ? MAP_NORESERVE : 0);
+	int map = MAP_PRIVATE | MAP_ANONYMOUS | (flags & TARGET_MAP_NORESERVE ? MAP_NORESERVE : 0) |
+	          (flags & TARGET_MAP_LOCKED ? MAP_LOCKED : 0) |
+	          (flags & TARGET_MAP_POPULATE ? MAP_POPULATE : 0);
 	int err = 0;
 
 	if (len == 0 || len > UINT64_MAX - HOST_PAGE)
@@ -359,6 +364,63 @@ int host_madvise(struct target_task *task, u64 va, u64 len, enum target_advice a
 		return -EINVAL;
 	}
 	return madvise(to_ptr(va), len, code) == 0 ? 0 : -errno;
+}
+
+/* ---- mlock ---- */
+
+/* Of bytes. What the task has not mapped is not there, as far as it is concerned. */
+static int lock_range(struct target_task *task, u64 va, u64 len)
+{
+	u64 start = ALIGN_DOWN(va, HOST_PAGE);
+	u64 end = va + len;
+
+	if (end < va || end > UINT64_MAX - HOST_PAGE)
+		return -EINVAL;
+	end = ALIGN(end, HOST_PAGE);
+	return memory_covered(memory_of(task), start, end) == end ? 0 : -ENOMEM;
+}
+
+int host_mlock(struct target_task *task, u64 va, u64 len, int flags)
+{
+	int err = len ? lock_range(task, va, len) : 0;
+
+	if (err)
+		return err;
+	if (flags & TARGET_MLOCK_ONFAULT)
+		return mlock2(to_ptr(va), len, MLOCK_ONFAULT) == 0 ? 0 : -errno;
+	return mlock(to_ptr(va), len) == 0 ? 0 : -errno;
+}
+
+int host_munlock(struct target_task *task, u64 va, u64 len)
+{
+	int err = len ? lock_range(task, va, len) : 0;
+
+	if (err)
+		return err;
+	return munlock(to_ptr(va), len) == 0 ? 0 : -errno;
+}
+
+/* All of the process: this program, and the interpreters of its tasks, too. */
+int host_mlockall(struct target_task *task, int flags)
+{
+	int f = (flags & TARGET_MCL_CURRENT ? MCL_CURRENT : 0) |
+	        (flags & TARGET_MCL_FUTURE ? MCL_FUTURE : 0) |
+	        (flags & TARGET_MCL_ONFAULT ? MCL_ONFAULT : 0);
+
+	(void)task;
+	return (f ? mlockall(f) : munlockall()) == 0 ? 0 : -errno;
+}
+
+int memory_limit_locks(u64 bytes)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) != 0 || syscall(SYS_capget, &header, data) != 0)
+		return -errno;
+	data[CAP_TO_INDEX(CAP_IPC_LOCK)].effective &= ~CAP_TO_MASK(CAP_IPC_LOCK);
+	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
 }
 
 /* Whether this kernel knows MADV_FREE (4.5). */

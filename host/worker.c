@@ -535,6 +535,8 @@ static int worker_prepare(struct target *t, u32 group)
 		err = -errno;
 	if (!err)
 		err = access_catch_faults();
+	if (!err && t->req->group[group].has_memlock)
+		err = memory_limit_locks(t->req->group[group].memlock_bytes);
 	memory_init(&t->memory);
 	return err;
 }

@@ -160,6 +160,8 @@ static void put_groups(struct writer *w, const struct scenario *s)
 		put_time(w, KEY("jitter"), s->path, g->jitter_ns);
 		put_percent(w, KEY("speed"), s->path, (u32)g->speed_bp);
 		put(w, KEY("oom_score_adj"), s->path, "%d", g->oom_score_adj);
+		if (g->has_memlock)
+			put(w, KEY("memlock"), s->path, "%lu", g->memlock_bytes);
 		put(w, KEY("background"), s->path, "%s", g->background ? "true" : "false");
 #undef KEY
 	}

@@ -65,6 +65,10 @@ static const char *describe_errno(int err)
 		return "no memory (ENOMEM)";
 	case EINVAL:
 		return "refused (EINVAL)";
+	case EPERM:
+		return "not allowed (EPERM)";
+	case EAGAIN:
+		return "not now, or above a limit (EAGAIN)";
 	default:
 		return strerror(err);
 	}
@@ -164,11 +168,16 @@ static int task_mmap(lua_State *L)
 	struct {
 		u32 prot;
 		bool noreserve;
+		bool locked;
+		bool populate;
 	} opt = {.prot = 2};
 	static const struct field fields[] = {
 		{"prot", FIELD_CHOICE, 0, 0, 0, prot_names},
 		{"noreserve", FIELD_BOOL, sizeof(u32), 0, 0, NULL},
+		{"locked", FIELD_BOOL, sizeof(u32) + 1, 0, 0, NULL},
+		{"populate", FIELD_BOOL, sizeof(u32) + 2, 0, 0, NULL},
 	};
+	int flags;
 	u64 len;
 	u64 va = 0;
 
@@ -185,10 +194,9 @@ static int task_mmap(lua_State *L)
 		fields_read(&t, fields, ARRAY_SIZE(fields), &opt);
 	}
 	len = ALIGN(len, PAGE);
-	script_end_call(L, "mmap",
-	                sc->ops->mmap(sc->task, len, prot_bits[opt.prot],
-	                              opt.noreserve ? TARGET_MAP_NORESERVE : TARGET_MAP_PRIVATE,
-	                              &va));
+	flags = (opt.noreserve ? TARGET_MAP_NORESERVE : 0) | (opt.locked ? TARGET_MAP_LOCKED : 0) |
+	        (opt.populate ? TARGET_MAP_POPULATE : 0);
+	script_end_call(L, "mmap", sc->ops->mmap(sc->task, len, prot_bits[opt.prot], flags, &va));
 	script_push_region(L, va, len);
 	return 1;
 }
@@ -204,6 +212,82 @@ static int task_region(lua_State *L)
 		sandbox_error(L, "region: the address must be that of a page");
 	script_push_region(L, (u64)va, ALIGN(script_check_size(L, 3, "region"), PAGE));
 	return 1;
+}
+
+/* ---- locked memory: of bytes, at any address ---- */
+
+static void check_bytes(lua_State *L, const char *what, u64 *va, u64 *len)
+{
+	int ok;
+
+	script_check_object(L, TASK, what);
+	*va = (u64)lua_tointegerx(L, 2, &ok);
+	if (!ok)
+		sandbox_error(L, "%s: expected an address, as m.va, got %s", what,
+		              luaL_typename(L, 2));
+	/* A whole number is one of bytes here, however small. */
+	if (lua_isinteger(L, 3) && lua_tointeger(L, 3) >= 0)
+		*len = (u64)lua_tointeger(L, 3);
+	else
+		*len = script_check_size(L, 3, what);
+}
+
+static int task_mlock(lua_State *L)
+{
+	struct script *sc = script_begin_call(L);
+	u64 va, len;
+
+	check_bytes(L, "mlock", &va, &len);
+	script_end_call(L, "mlock", sc->ops->mlock(sc->task, va, len, 0));
+	return 0;
+}
+
+static int task_mlock2(lua_State *L)
+{
+	static const char *const names[] = {"onfault", NULL};
+	struct script *sc = script_begin_call(L);
+	int flags = 0;
+	u64 va, len;
+
+	check_bytes(L, "mlock2", &va, &len);
+	for (int arg = 4; arg <= lua_gettop(L); arg++)
+		flags |= 1 << script_check_choice(L, arg, "mlock2", "flag", names);
+	script_end_call(L, "mlock2", sc->ops->mlock(sc->task, va, len, flags));
+	return 0;
+}
+
+static int task_munlock(lua_State *L)
+{
+	struct script *sc = script_begin_call(L);
+	u64 va, len;
+
+	check_bytes(L, "munlock", &va, &len);
+	script_end_call(L, "munlock", sc->ops->munlock(sc->task, va, len));
+	return 0;
+}
+
+static int task_mlockall(lua_State *L)
+{
+	static const char *const names[] = {"current", "future", "onfault", NULL};
+	struct script *sc = script_begin_call(L);
+	int flags = 0;
+
+	script_check_object(L, TASK, "mlockall");
+	for (int arg = 2; arg <= lua_gettop(L); arg++)
+		flags |= 1 << script_check_choice(L, arg, "mlockall", "flag", names);
+	if (!flags)
+		sandbox_error(L, "mlockall: expected \"current\", \"future\" or \"onfault\"");
+	script_end_call(L, "mlockall", sc->ops->mlockall(sc->task, flags));
+	return 0;
+}
+
+static int task_munlockall(lua_State *L)
+{
+	struct script *sc = script_begin_call(L);
+
+	script_check_object(L, TASK, "munlockall");
+	script_end_call(L, "munlockall", sc->ops->mlockall(sc->task, 0));
+	return 0;
 }
 
 static int task_brk(lua_State *L)
@@ -660,7 +744,12 @@ void script_open_objects(lua_State *L)
 		{"fork", task_fork},
 		{"drop_caches", task_drop_caches},
 		{"record_time", task_record_time},
+		{"mlock", task_mlock},
+		{"mlock2", task_mlock2},
+		{"mlockall", task_mlockall},
 		{"mmap", task_mmap},
+		{"munlock", task_munlock},
+		{"munlockall", task_munlockall},
 		{"now", task_now},
 		{"region", task_region},
 		{"open", script_task_open},

@@ -15,10 +15,10 @@
 
 /* ---- metrics ---- */
 
-/* user, sys and elapsed come first in every table, then the rest by name. */
+/* real, user, sys and elapsed come first in every table, then the rest by name. */
 static int metric_rank(const char *metric)
 {
-	static const char *const first[] = {"user", "sys", "elapsed"};
+	static const char *const first[] = {"real", "user", "sys", "elapsed"};
 
 	for (int i = 0; i < (int)ARRAY_SIZE(first); i++)
 		if (strcmp(metric, first[i]) == 0)

@@ -80,7 +80,9 @@ static const struct field group_fields[] = {
 	{"speed", FIELD_PERCENT, GROUP(speed_bp), 0, 9000, NULL},
 	{"oom_score_adj", FIELD_INT, GROUP(oom_score_adj), -1000, 1000, NULL},
 	{"background", FIELD_BOOL, GROUP(background), 0, 0, NULL},
+	{"memlock", FIELD_SIZE, GROUP(memlock_bytes), 0, 0, NULL},
 };
+#define GROUP_MEMLOCK (ARRAY_SIZE(group_fields) - 1) /* its place there */
 
 static void declare_group(lua_State *L, const char *name)
 {
@@ -91,7 +93,8 @@ static void declare_group(lua_State *L, const char *name)
 
 	script_clear_pending(L);
 	declare_function(L, name);
-	fields_read(&t, group_fields, ARRAY_SIZE(group_fields), &g);
+	g.has_memlock =
+		fields_read(&t, group_fields, ARRAY_SIZE(group_fields), &g) >> GROUP_MEMLOCK & 1;
 	if (lua_getfield(L, 1, "run") != LUA_TFUNCTION)
 		field_error(&t, NULL, "needs run = function(t) ... end");
 	lua_pop(L, 1);

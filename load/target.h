@@ -40,6 +40,18 @@ enum target_map {
 	TARGET_MAP_PRIVATE = 0,
 	TARGET_MAP_NORESERVE = 1,
 	TARGET_MAP_SHARED = 2, /* of a file */
+	TARGET_MAP_LOCKED = 4,
+	TARGET_MAP_POPULATE = 8,
+};
+
+enum target_mlock {
+	TARGET_MLOCK_ONFAULT = 1, /* mlock2() */
+};
+
+enum target_mlockall {
+	TARGET_MCL_CURRENT = 1,
+	TARGET_MCL_FUTURE = 2,
+	TARGET_MCL_ONFAULT = 4,
 };
 
 enum target_advice {
@@ -100,6 +112,8 @@ struct target_group {
 	u64 jitter_ns;  /* and up to this much later, seeded */
 	s32 speed_bp;   /* spread of the tasks' own speed of user code, parts of 10,000, seeded */
 	s32 oom_score_adj;
+	u64 memlock_bytes; /* RLIMIT_MEMLOCK, without the privilege to exceed it ... */
+	bool has_memlock;  /* ... if this is set; else there is no limit */
 	bool background; /* the run does not wait for it; it is ended when the others have ended */
 };
 
@@ -265,6 +279,10 @@ struct target_ops {
 	int (*mprotect)(struct target_task *t, u64 va, u64 len, int prot);
 	int (*brk)(struct target_task *t, s64 delta, u64 *end);
 	int (*madvise)(struct target_task *t, u64 va, u64 len, enum target_advice advice);
+	/* Of bytes, not pages; munlock() as well. mlockall() with no flags is munlockall(). */
+	int (*mlock)(struct target_task *t, u64 va, u64 len, int flags);
+	int (*munlock)(struct target_task *t, u64 va, u64 len);
+	int (*mlockall)(struct target_task *t, int flags);
 
 	/*
 	 * Files, by number in the order they are declared; @fd names an open one until it is closed. All

@@ -101,6 +101,7 @@ machine "minchan-2015" {
 		page_copy       = { 600, "assumed: 200-400 ns cold on a newer core" },
 		vma_lookup      = { 20, "assumed" },
 		vma_op          = { 300, "assumed: allocation and tree updates" },
+		mlock           = { 100, "assumed: checks, limits, security hooks" },
 		pt_walk         = { 20, "assumed: 10-20 ns cached" },
 		pt_alloc        = { 200, "assumed: clear and link a table" },
 		pte             = { 4, "assumed: warm sequential entry" },

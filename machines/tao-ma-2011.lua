@@ -71,6 +71,7 @@ machine "tao-ma-2011" {
 		page_copy       = { 1000, "assumed: 4 KiB at 4 GB/s" },
 		vma_lookup      = { 40, "assumed: twice 20 ns" },
 		vma_op          = { 600, "assumed: twice 300 ns" },
+		mlock           = { 1392, "fitted: none.real of mail 001 (200 before: twice the assumed 100 ns)" },
 		pt_walk         = { 40, "assumed: twice 20 ns" },
 		pt_alloc        = { 400, "assumed: twice 200 ns" },
 		pte             = { 8, "assumed: twice 4 ns" },

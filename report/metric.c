@@ -141,6 +141,8 @@ static const char *const less_is_good[] = {
 	"kswapd_low_wmark_hit_quickly",
 	"estimate_cpu_share",
 	"min_breach_pages",
+	"mlock_call",
+	"munlock_call",
 	"pageoutrun",
 	"workingset_refault",
 	"workingset_refault_anon",

@@ -499,6 +499,15 @@ static double span_share(const struct run_record *r, const char *name)
 	return busy ? (double)in / (double)busy : 0;
 }
 
+/* The mean of an operation's latency; 0 if it was never done, or on a host. */
+static double latency_mean_us(const struct run_record *r, const char *name)
+{
+	for (u32 i = 0; i < r->nr_latencies; i++)
+		if (strcmp(r->latency[i].name, name) == 0)
+			return (double)r->latency[i].mean_ns / 1e3;
+	return 0;
+}
+
 bool record_metric(const struct run_record *r, const char *metric, double *value)
 {
 	const struct record_counter *c = find_counter(r, metric);
@@ -514,6 +523,10 @@ bool record_metric(const struct run_record *r, const char *metric, double *value
 		*value = (double)find_counter(r, "time_ns")->value / 1e9;
 	else if (c)
 		*value = (double)c->value;
+	else if (strcmp(metric, "mlock_call") == 0)
+		*value = latency_mean_us(r, "mlock");
+	else if (strcmp(metric, "munlock_call") == 0)
+		*value = latency_mean_us(r, "munlock");
 	else if (strcmp(metric, "throughput") == 0)
 		*value = faults_per_second(r);
 	else if (strcmp(metric, "estimate_cpu_share") == 0)

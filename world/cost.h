@@ -64,6 +64,7 @@
 	/* address spaces */ \
 	X(VMA_LOOKUP, 20, "assumed", "find the VMA of an address") \
 	X(VMA_OP, 300, "assumed: allocation and tree updates", "insert, remove, split or merge a VMA") \
+	X(MLOCK, 100, "assumed: checks, limits, security hooks", "a call of mlock or munlock, its VMAs and pages apart") \
 	X(PT_WALK, 20, "assumed: 10-20 ns cached", "walk from the top to a leaf table, in software") \
 	X(PT_ALLOC, 200, "assumed: clear and link a table", "a new page-table page, its frame apart") \
 	X(PTE, 4, "assumed: warm sequential entry", "read or write one entry of a leaf table already found") \

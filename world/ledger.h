@@ -61,6 +61,7 @@
 	X(SHRINK_INACTIVE, "shrink_inactive")                                                      \
 	X(SHRINK_ACTIVE, "shrink_active")                                                          \
 	X(PAGE_REFERENCED, "page_referenced")                                                      \
+	X(CULL, "cull")                                                                            \
 	X(UNMAP, "try_to_unmap")                                                                   \
 	X(ADD_TO_SWAP, "add_to_swap")                                                              \
 	X(PAGEOUT, "pageout")                                                                      \

@@ -88,15 +88,18 @@ static void take(struct page *page, struct page_list *list)
 static void give_back(struct page_list *list)
 {
 	struct lruvec *lruvec;
+	struct page_list culled;
 	struct page_list free;
 
 	if (page_list_empty(list))
 		return;
 	lruvec = page_lruvec(fix.m, page_list_first(list));
 	page_list_init(&free, list->base);
+	page_list_init(&culled, list->base);
 	spin_lock_irq(&lruvec->lru_lock);
-	putback_pages(fix.m, lruvec, list, &free);
+	putback_pages(fix.m, lruvec, list, &free, &culled);
 	spin_unlock_irq(&lruvec->lru_lock);
+	cull_pages(fix.m, &culled);
 	free_list(fix.m, &free);
 }
 

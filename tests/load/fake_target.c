@@ -418,6 +418,38 @@ static int fake_madvise(struct target_task *t, u64 va, u64 len, enum target_advi
 	return 0;
 }
 
+static int fake_mlock(struct target_task *t, u64 va, u64 len, int flags)
+{
+	int err = enter(t);
+
+	if (err)
+		return err;
+	if (mapped(mm_of(t), va, len, 0) != len)
+		return -ENOMEM;
+	note((struct fake_task *)t, "mlock %lu %lu flags %d", va & 4095, len, flags);
+	return 0;
+}
+
+static int fake_munlock(struct target_task *t, u64 va, u64 len)
+{
+	int err = enter(t);
+
+	if (err)
+		return err;
+	note((struct fake_task *)t, "munlock %lu %lu", va & 4095, len);
+	return 0;
+}
+
+static int fake_mlockall(struct target_task *t, int flags)
+{
+	int err = enter(t);
+
+	if (err)
+		return err;
+	note((struct fake_task *)t, "mlockall flags %d", flags);
+	return flags == TARGET_MCL_ONFAULT ? -EINVAL : 0;
+}
+
 static int fake_access(struct target_task *t, u64 va, u64 len, enum target_access kind, u64 seed)
 {
 	struct fake_task *f = (struct fake_task *)t;
@@ -580,6 +612,9 @@ const struct target_ops fake_target_ops = {
 	.mprotect = fake_mprotect,
 	.brk = fake_brk,
 	.madvise = fake_madvise,
+	.mlock = fake_mlock,
+	.munlock = fake_munlock,
+	.mlockall = fake_mlockall,
 	.access = fake_access,
 	.spawn = fake_spawn,
 	.wait = fake_wait,

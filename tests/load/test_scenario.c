@@ -491,6 +491,25 @@ TEST(tasks_call_the_target)
 	assert_non_null(strstr(fake_log(), "munmap 524288"));
 }
 
+/* Bytes, not pages; flags by name. */
+TEST(tasks_lock_memory)
+{
+	runs(RUN("local m = t:mmap('8K', { populate = true }) t:mmap('4K', { locked = true })\n"
+	         "t:mlock(m.va + 100, 24) t:mlock2(m.va, 4168, 'onfault') t:munlock(m.va + 1, "
+	         "'4K')\n"
+	         "t:mlockall('current', 'future') t:mlockall('future', 'onfault') t:munlockall()\n"
+	         "local ok, why = pcall(t.mlock, t, 4096, 1)\n"
+	         "assert(not ok and tostring(why):find('ENOMEM', 1, true))"));
+	assert_non_null(strstr(fake_log(), "mmap 8192 prot 3 flags 8"));
+	assert_non_null(strstr(fake_log(), "mmap 4096 prot 3 flags 4"));
+	assert_non_null(strstr(fake_log(), "mlock 100 24 flags 0"));
+	assert_non_null(strstr(fake_log(), "mlock 0 4168 flags 1"));
+	assert_non_null(strstr(fake_log(), "munlock 1 4096"));
+	assert_non_null(strstr(fake_log(), "mlockall flags 3"));
+	assert_non_null(strstr(fake_log(), "mlockall flags 6"));
+	assert_non_null(strstr(fake_log(), "mlockall flags 0"));
+}
+
 TEST(sizes_in_tasks_may_be_relative)
 {
 	runs(RUN("t:mmap('50%ram') t:mmap(ram // 2) t:mmap('25%swap') t:mmap('5000B')"));
@@ -502,6 +521,13 @@ TEST(sizes_in_tasks_may_be_relative)
 TEST(bad_calls_in_tasks_have_their_line)
 {
 	breaks(RUN("t:mmap('512')"), 3, "has no unit");
+	breaks(RUN("t:mlock('1M', '4K')"), 3, "expected an address");
+	breaks(RUN("t:mlock(t, '4K')"), 3, "expected an address");
+	breaks(RUN("t:mlock(4096)"), 3, "expected a size");
+	breaks(RUN("t:mlock2(4096, '4K', 'on_fault')"), 3, "did you mean 'onfault'");
+	breaks(RUN("t:mlockall()"), 3, "expected \"current\"");
+	breaks(RUN("t:mlockall('onfault')"), 3, "EINVAL");
+	breaks(RUN("t:mmap('4K', { lockd = true })"), 3, "did you mean 'locked'");
 	breaks(RUN("t:mmap(512)"), 3, "give a unit");
 	breaks(RUN("t:mmap(-5000)"), 3, "cannot be -5000");
 	breaks(RUN("t:mmap()"), 3, "expected a size");

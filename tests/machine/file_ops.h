@@ -86,6 +86,8 @@ static int fop_map(struct worker *w, u32 fd)
 	pages = 1 + rand_below(&w->fr, size - first);
 	rc = do_mmap_file(w->plan->m, fd, first * PAGE_SIZE, pages * PAGE_SIZE,
 	                  MM_PROT_READ | MM_PROT_WRITE, flags, &va);
+	if (rc == -EAGAIN && w->plan->locks) /* RLIMIT_MEMLOCK, and mlockall(MCL_FUTURE) */
+		return 0;
 	if (rc)
 		return expected(w, rc, 0);
 	if (s->nr_maps == MAPS_MAX)

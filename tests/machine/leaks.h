@@ -56,6 +56,9 @@ static long pages_only_in_batches(const struct machine *m)
 				if (pv[k].page[i]->refcount == 1 &&
 				    !page_test(pv[k].page[i], PG_swapcache))
 					nr += compound_nr(pv[k].page[i]);
+		pv = m->cpu[c] ? &m->cpu[c]->mlock.pvec : NULL;
+		for (u32 i = 0; pv && i < pv->nr; i++)
+			nr += pv->page[i]->refcount == 1;
 	}
 	return nr;
 }

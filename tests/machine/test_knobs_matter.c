@@ -48,7 +48,7 @@ static void child(struct task *t, void *arg)
 		mm_access(r->m, va, r->pages / 4 * PAGE_SIZE, WORLD_FILL, 0);
 }
 
-/* Fills, advises, overwrites, forks, reads back, sleeps over a fold of the counters. */
+/* Fills, locks, advises, overwrites, forks, reads back, sleeps over a fold of the counters. */
 static void worker(struct task *t, void *arg)
 {
 	struct run *r = arg;
@@ -63,7 +63,11 @@ static void worker(struct task *t, void *arg)
 	for (u32 i = 0; i < 3; i++) {
 		if (mm_access(r->m, va, len, WORLD_FILL, 0))
 			return;
+		if (do_mlock(r->m, va + len - 64 * PAGE_SIZE, 64 * PAGE_SIZE))
+			return;
 		if (do_madvise(r->m, va, len / 2, MM_MADV_FREE))
+			return;
+		if (do_munlock(r->m, va + len - 64 * PAGE_SIZE, 48 * PAGE_SIZE))
 			return;
 		if (mm_access(r->m, va, len / 3, WORLD_WRITE, 7 + me))
 			return;

@@ -234,6 +234,7 @@ static void case_init(struct random_case *c, u64 seed, const char *forced, bool 
 	c->plan.max_pages = 16 + rand_below(&r, 3000);
 	c->plan.nr_ops = 30 + (u32)rand_below(&r, 120);
 	c->plan.threads = rand_below(&r, 2);
+	c->plan.locks = rand_hash(seed, STREAM_LOCK, 0, 0) & 1;
 	if (chance(&r, 10))
 		random_failures(c, &r);
 	c->nr_tasks = 1 + (u32)rand_below(&r, 5);
@@ -259,9 +260,10 @@ static void case_describe(const struct random_case *c, FILE *f)
 		        c->hw->disk[i].size_bytes >> 20, c->hw->disk[i].error_ppm);
 	if (c->plan.nr_files)
 		fprintf(f, "; %u files of up to %lu pages", c->plan.nr_files, c->plan.file_pages);
-	fprintf(f, "; %u tasks%s of %u operations on up to %lu pages%s%s", c->nr_tasks,
-	        c->plan.threads ? " with threads" : "", c->plan.nr_ops, c->plan.max_pages,
-	        c->opt.explore ? "; explores" : "", c->opt.tracing ? "; traced" : "");
+	fprintf(f, "; %u tasks%s%s of %u operations on up to %lu pages%s%s", c->nr_tasks,
+	        c->plan.threads ? " with threads" : "", c->plan.locks ? " and locks" : "",
+	        c->plan.nr_ops, c->plan.max_pages, c->opt.explore ? "; explores" : "",
+	        c->opt.tracing ? "; traced" : "");
 	for (u32 i = 0; i < ARRAY_SIZE(fail); i++)
 		if (c->opt.fail_every[i])
 			fprintf(f, "; one in %u %s fails", c->opt.fail_every[i], fail[i]);
@@ -387,13 +389,15 @@ static struct outcome run_case(struct random_case *c)
 	return o;
 }
 
-static struct outcome run_seed(u64 seed, const char *forced, bool files)
+/* @locks: if the seed says so, tasks lock memory. */
+static struct outcome run_seed(u64 seed, const char *forced, bool files, bool locks)
 {
 	static const struct itimerval limit = {.it_value.tv_sec = CASE_CPU_SECONDS};
 	struct random_case c;
 	struct outcome o;
 
 	case_init(&c, seed, forced, files);
+	c.plan.locks &= locks;
 	running = &c;
 	if (getenv("QUIRE_VERBOSE"))
 		case_describe(&c, stdout);
@@ -411,8 +415,8 @@ static struct outcome run_seed(u64 seed, const char *forced, bool files)
 
 static void run_seed_twice(u64 seed, const char *forced)
 {
-	struct outcome a = run_seed(seed, forced, true);
-	struct outcome b = run_seed(seed, forced, true);
+	struct outcome a = run_seed(seed, forced, true, true);
+	struct outcome b = run_seed(seed, forced, true, true);
 
 	if (a.elapsed_ns != b.elapsed_ns || a.digest != b.digest || a.nr_killed != b.nr_killed ||
 	    a.nr_workers != b.nr_workers)
@@ -462,7 +466,7 @@ TEST(random_operations_keep_every_invariant)
 		u64 seed = first ? strtoull(first, NULL, 0) + i : rand_hash(test_seed(), 0, i, 0);
 
 		if (i % TWICE_EVERY)
-			run_seed(seed, forced, true);
+			run_seed(seed, forced, true, true);
 		else
 			run_seed_twice(seed, forced);
 	}
@@ -495,7 +499,7 @@ TEST(cases_that_once_failed_pass)
 
 	prepare();
 	for (u32 i = 0; i < ARRAY_SIZE(known) && !getenv("QUIRE_CASE"); i++)
-		run_seed(known[i].seed, known[i].knobs, known[i].files);
+		run_seed(known[i].seed, known[i].knobs, known[i].files, false);
 }
 
 TEST_MAIN("random_ops")

@@ -1,6 +1,6 @@
 /*
  * Tasks that do what comes to their minds, for the random-operations test: map, fill, read, advise,
- * protect, unmap, move the break, fork, start threads, wait.
+ * protect, lock, unmap, move the break, fork, start threads, wait.
  *
  * Tasks that share an address space share a struct space, which says where their mappings are. What
  * one of them finds there may be gone when it gets to it, so -EFAULT and holes are no errors.
@@ -16,6 +16,7 @@
 #include "world/world.h"
 
 #define STREAM_TASK 2
+#define STREAM_LOCK 6 /* 3, 5: test_random_ops.c */
 
 #define MAPS_MAX 8
 #define CHILDREN_MAX 3
@@ -36,6 +37,7 @@ struct plan {
 	u64 file_pages; /* they grow to that */
 	bool threads;   /* tasks start others in their address space */
 	bool fails;     /* failures are injected: any call may return -ENOMEM */
+	bool locks;     /* tasks lock memory */
 	u32 nr_workers; /* created so far */
 	u32 nr_running;
 	u32 nr_killed;
@@ -59,6 +61,7 @@ struct worker {
 	struct rand_stream r;
 	struct rand_stream fr; /* of file operations */
 	u32 fd[FDS_MAX];
+	struct rand_stream lock; /* of its own: cases without locks are what they were before */
 	u32 depth;
 	u32 nr_children;
 	struct task *child[CHILDREN_MAX];
@@ -86,6 +89,7 @@ static struct worker *worker_new(struct plan *p, const struct worker *parent, bo
 	}
 	w->space->nr_users += 1;
 	rand_init(&w->fr, p->seed, STREAM_FILES, p->nr_workers);
+	rand_init(&w->lock, p->seed, STREAM_LOCK, p->nr_workers);
 	rand_init(&w->r, p->seed, STREAM_TASK, p->nr_workers++);
 	return w;
 }
@@ -123,6 +127,21 @@ static int expected(const struct worker *w, int rc, int allowed)
 	return rc == allowed || (w->plan->fails && rc == -ENOMEM) ? 0 : rc;
 }
 
+/* Small mappings only: what is locked cannot be reclaimed. */
+static int map_flags(struct worker *w)
+{
+	if (!w->plan->locks || w->plan->max_pages > 1000)
+		return 0;
+	switch (rand_below(&w->lock, 8)) {
+	case 0:
+		return MM_MAP_POPULATE;
+	case 1:
+		return MM_MAP_LOCKED;
+	default:
+		return 0;
+	}
+}
+
 static int op_map(struct worker *w)
 {
 	struct space *s = w->space;
@@ -132,7 +151,10 @@ static int op_map(struct worker *w)
 
 	if (s->nr_maps == MAPS_MAX)
 		return 0;
-	rc = do_mmap(w->plan->m, pages * PAGE_SIZE, MM_PROT_READ | MM_PROT_WRITE, 0, &va);
+	rc = do_mmap(w->plan->m, pages * PAGE_SIZE, MM_PROT_READ | MM_PROT_WRITE, map_flags(w),
+	             &va);
+	if (rc == -EAGAIN && w->plan->locks) /* RLIMIT_MEMLOCK */
+		return 0;
 	if (rc)
 		return expected(w, rc, 0);
 	if (s->nr_maps == MAPS_MAX) /* another thread was faster */
@@ -207,7 +229,9 @@ static int op_advise(struct worker *w)
 		return 0;
 	rc = do_madvise(w->plan->m, va, len, advice[rand_below(&w->r, ARRAY_SIZE(advice))]);
 	if (rc == -EINVAL && w->plan->nr_files)
-		return 0;                /* MADV_FREE of a file */
+		return 0;                    /* MADV_FREE of a file */
+	if (rc == -EINVAL && w->plan->locks) /* what is locked must not be given up */
+		return 0;
 	return expected(w, rc, -ENOMEM); /* a hole: mprotect and munmap make them */
 }
 
@@ -223,6 +247,41 @@ static int op_protect(struct worker *w)
 		return 0;
 	rc = do_mprotect(w->plan->m, va, len, prot[rand_below(&w->r, ARRAY_SIZE(prot))]);
 	return expected(w, rc, -ENOMEM);
+}
+
+/* Errors of the calls below: holes, protections, the limit, and no memory to fill the range. */
+static int lock_expected(int rc)
+{
+	return rc == -ENOMEM || rc == -EAGAIN ? 0 : rc;
+}
+
+/* Up to 100 pages and odd bytes, somewhere in a mapping; or, now and then, everything. */
+static int op_lock(struct worker *w)
+{
+	const struct space *s = w->space;
+	struct machine *m = w->plan->m;
+	struct rand_stream *r = &w->lock;
+	u64 va, len, what;
+	u32 i;
+
+	if (!s->nr_maps)
+		return 0;
+	i = (u32)rand_below(r, s->nr_maps);
+	va = s->map[i].va + rand_below(r, s->map[i].pages * PAGE_SIZE);
+	len = 1 + rand_below(r, 100 * PAGE_SIZE);
+	what = rand_below(r, 100);
+	if (what < 35)
+		return lock_expected(do_mlock(m, va, len));
+	if (what < 45)
+		return lock_expected(do_mlock2(m, va, len, MM_MLOCK_ONFAULT));
+	if (what < 90)
+		return lock_expected(do_munlock(m, va, 4 * len));
+	if (what < 93)
+		return lock_expected(do_mlockall(m, MM_MCL_CURRENT));
+	if (what < 95)
+		return lock_expected(
+			do_mlockall(m, MM_MCL_CURRENT | MM_MCL_FUTURE | MM_MCL_ONFAULT));
+	return lock_expected(do_munlockall(m));
 }
 
 static int op_unmap(struct worker *w)
@@ -368,6 +427,8 @@ static int one_op(struct worker *w)
 
 	if (w->plan->nr_files && rand_below(&w->fr, 100) < 35)
 		return file_op(w);
+	if (w->plan->locks && rand_below(&w->lock, 100) < 12)
+		return op_lock(w);
 	op = rand_below(&w->r, 100);
 	if (op < 13)
 		return op_map(w);
@@ -399,6 +460,9 @@ static void worker_main(struct task *t, void *arg)
 	u32 nr = p->nr_ops >> w->depth;
 	int rc = 0;
 
+	/* 400 pages, if it has no privilege: less than some will want. */
+	if (p->locks && rand_below(&w->lock, 4) == 0)
+		task_set_memlock(t, 400 * PAGE_SIZE, false);
 	while (nr-- && !rc)
 		rc = one_op(w);
 	while (!rc && w->nr_children)

@@ -1,0 +1,63 @@
+/*
+ * What the files about locked memory share: mlock.c, mlock_page.c, gup.c.
+ */
+#ifndef CORE_MLOCK_H
+#define CORE_MLOCK_H
+
+#include "core/internal.h"
+
+/* 5.18 on: batches and counts, instead of isolating each page at once (knob mlock.isolate). */
+static inline bool mlock_today(const struct machine *m)
+{
+	return m->knob.mlock_isolate == MLOCK_ISOLATE_BATCH;
+}
+
+/* ---- mlock.c --------------------------------------------------------------------------------- */
+
+bool can_do_mlock(const struct mm_struct *mm);
+/* -EAGAIN: @nr_pages more, mapped with @vm_flags, are above the limit. mmap_sem held. */
+int mlock_future_check(const struct mm_struct *mm, u32 vm_flags, u64 nr_pages);
+void munlock_before_unmap(struct machine *m, struct mm_struct *mm, u64 start, u64 end);
+
+/* ---- mlock_page.c ---------------------------------------------------------------------------- */
+
+/*
+ * @vma's VM_LOCKED has just changed: the pages in [@start, @end) follow, those that are there; to 5.17
+ * only if it was cleared, since populate finds them all. mmap_sem held for write. May switch tasks.
+ */
+void mlock_vma_pages(struct machine *m, struct vm_area_struct *vma, u64 start, u64 end);
+
+/* To 5.17: @page, mapped in a VM_LOCKED VMA, is to be unevictable. Page locked. */
+void mlock_vma_page(struct machine *m, struct page *page);
+/* And is so no longer, unless another VMA locks it. Page locked. */
+void munlock_vma_page(struct machine *m, struct page *page);
+
+/* Today: one more VM_LOCKED VMA maps @page, or one less. Table lock held. Never switches tasks. */
+void mlock_folio(struct machine *m, struct page *page);
+void munlock_folio(struct machine *m, struct page *page);
+void mlock_new_folio(struct machine *m, struct page *page); /* a fault's, not on any list yet */
+void mlock_drain_local(struct machine *m);
+
+/* Today: the ptes of [@va, @end) of a table are about to go. Its lock is held. */
+void munlock_ptes(struct machine *m, u32 table, u64 va, u64 end);
+
+/* Any era: a VMA that is, or has become, VM_LOCKED maps @page; reclaim has found out. Page locked,
+ * table lock held. False: it may not be sure. */
+bool mlock_found(struct machine *m, struct page *page, struct vm_area_struct *vma);
+
+/* ---- gup.c ----------------------------------------------------------------------------------- */
+
+/* Faults in what is mapped in the range. @ignore_errors: go on with the next VMA. May switch tasks. */
+int mm_populate(struct machine *m, struct mm_struct *mm, u64 start, u64 len, bool ignore_errors);
+
+/* ---- rmap.c ---------------------------------------------------------------------------------- */
+
+/* To 5.17: does any VM_LOCKED VMA map @page? Then it is mlocked again: SWAP_MLOCK. Page locked. */
+enum ttu_result try_to_munlock(struct machine *m, struct page *page);
+
+/* ---- memory.c -------------------------------------------------------------------------------- */
+
+/* A fault for the kernel's own sake, mmap_sem held for read. 0, -ENOMEM, -EFAULT, -EINTR. */
+int faultin_page(struct machine *m, struct vm_area_struct *vma, u64 va, bool write);
+
+#endif
