@@ -1,7 +1,7 @@
 # Quire's build. GNU make, no configure step.
 #
 #   make                 build/quire
-#   make demo            set up, build, and reproduce the mails' experiments
+#   make demo            set up, build, and reproduce the first mail's experiment
 #   make test            every test; T=page_alloc runs one, SEED=0x2a chooses its seed
 #   make check           what a reviewer would have to say otherwise (tools/check-*)
 #   make bench           measure Quire itself: build/bench.json
@@ -84,7 +84,7 @@ benches: $(benches)
 demo:
 	$(Q)tools/deps.sh
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)$(B)/quire reproduce --seeds 3
+	$(Q)$(B)/quire reproduce madv-free --seeds 3
 
 # Set-up comes first and in its own make, since this one has already asked pkg-config.
 test:
