@@ -61,7 +61,7 @@ expect 2 "did you mean lazy?" run madv-free --variant lazi
 expect 2 "vm.swappiness" run smoke --set vm.swapiness=10
 expect 2 "unit" run smoke --set size=12
 expect 2 "did you mean 'cpus'?" run smoke --set machine.cpu=3
-expect 2 "no disk 'swp'; it has swap, zram" run smoke --set disk.swp.errors_ppm=3
+expect 2 "no disk 'swp'; it has data, swap, zram" run smoke --set disk.swp.errors_ppm=3
 expect 2 "did you mean 'errors_ppm'?" run smoke --set disk.swap.error_ppm=3
 expect 2 "--machine: unknown machine profile 'smal'; did you mean 'small'?" run smoke --machine smal
 expect 2 "unknown kernel preset '4.1'" run smoke --kernel 4.1
