@@ -270,7 +270,8 @@ static void put_level(struct html *p, const struct record_heat *h, double most, 
 			if (c == from)
 				continue;
 			width = x_of(h, c) - x_of(h, from);
-			html_print(p, any ? "" : "<path fill='var(--h%u)' d='", level);
+			if (!any)
+				html_print(p, "<path fill='var(--h%u)' d='", level);
 			any = true;
 			html_print(p, "M%u %u.%uh%uv%u.%uh-%uz", x_of(h, from), y / 10, y % 10,
 			           width, height / 10, height % 10, width);
