@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/sort.h"
 #include "report/format.h"
 #include "report/html.h"
 #include "report/metric.h"
+#include "report/spans.h"
 #include "report/text.h"
 
 #define SPANS_SHOWN 9 /* in the bars; the rest is one piece */
@@ -162,51 +162,7 @@ void html_comparison(struct html *h, const struct html_group *g)
 
 /* ---- where the time went ------------------------------------------------------------------------ */
 
-struct span_sum {
-	const char *path;
-	u64 largest;
-	u64 ns[HTML_GROUP_MAX];
-};
-
-static int by_largest(const void *a, const void *b, void *arg)
-{
-	u64 x = ((const struct span_sum *)a)->largest;
-	u64 y = ((const struct span_sum *)b)->largest;
-
-	(void)arg;
-	return (x < y) - (x > y);
-}
-
-static struct span_sum *span_sums(const struct run_record *mean, u32 nr, u32 *nr_sums)
-{
-	struct span_sum *sum;
-	u32 n = 0;
-	u32 room = 0;
-
-	for (u32 i = 0; i < nr; i++)
-		room += mean[i].nr_spans;
-	sum = report_alloc(room, sizeof(*sum));
-	for (u32 i = 0; i < nr; i++) {
-		for (u32 k = 0; k < mean[i].nr_spans; k++) {
-			const struct record_span *s = &mean[i].span[k];
-			u32 m = 0;
-
-			if (strcmp(s->path, "idle") == 0)
-				continue;
-			while (m < n && strcmp(sum[m].path, s->path) != 0)
-				m++;
-			if (m == n)
-				sum[n++].path = s->path;
-			sum[m].ns[i] = s->ns;
-			sum[m].largest = max(sum[m].largest, s->ns);
-		}
-	}
-	sort_stable(sum, n, sizeof(*sum), by_largest, NULL);
-	*nr_sums = n;
-	return sum;
-}
-
-static u64 rest_of(const struct span_sum *sum, u32 n, u32 i)
+static u64 rest_of(const struct span_row *sum, u32 n, u32 i)
 {
 	u64 ns = 0;
 
@@ -229,7 +185,7 @@ static void bar_piece(struct html *h, u64 ns, double total, u32 colour, const ch
 
 /* A bar per column, as long as its CPU time; idle time is the hatched end. */
 static void bars(struct html *h, const struct html_group *g, const struct run_record *mean,
-                 const struct span_sum *sum, u32 n)
+                 const struct span_row *sum, u32 n)
 {
 	double most = 0;
 
@@ -281,7 +237,7 @@ static void span_cells(struct html *h, const struct html_group *g, const struct 
 }
 
 static void span_table(struct html *h, const struct html_group *g, const struct run_record *mean,
-                       const struct span_sum *sum, u32 from, u32 to)
+                       const struct span_row *sum, u32 from, u32 to)
 {
 	for (u32 k = from; k < to; k++) {
 		html_print(h, "<tr><td>");
@@ -297,7 +253,7 @@ static void span_table(struct html *h, const struct html_group *g, const struct 
 }
 
 static void time_tables(struct html *h, const struct html_group *g, const struct run_record *mean,
-                        const struct span_sum *sum, u32 n)
+                        const struct span_row *sum, u32 n)
 {
 	u64 rest[HTML_GROUP_MAX];
 	u64 idle[HTML_GROUP_MAX];
@@ -357,7 +313,7 @@ void html_time(struct html *h, const struct html_group *all)
 
 	if (nr) {
 		u32 n;
-		struct span_sum *sum = span_sums(mean, nr, &n);
+		struct span_row *sum = span_rows(mean, nr, &n);
 
 		html_heading(h, 3, NULL, "Where the time went");
 		html_print(h,
