@@ -234,6 +234,24 @@ static struct page *compact_last(struct machine *m, struct alloc_state *s)
 }
 
 /*
+ * To 4.4, after the pass at the min mark, whose result is in *@page: reserves, compaction, a round of
+ * reclaim. True: the request ends here, with *@page or without.
+ */
+static bool try_hard_to_4_4(struct machine *m, struct alloc_state *s, struct page **page)
+{
+	u32 alloc_flags = s->alloc_flags & ~ALLOC_NO_WATERMARKS;
+
+	if (!*page && s->alloc_flags & ALLOC_NO_WATERMARKS)
+		*page = alloc_high_priority(m, s);
+	if (*page || !may_reclaim_3_19(m, s))
+		return true;
+	if (s->order && compact_first(m, s, alloc_flags, page))
+		return true;
+	*page = direct_reclaim(m, s, alloc_flags);
+	return *page != NULL;
+}
+
+/*
  * Without progress the OOM killer comes before the question whether to retry; a request that may not
  * call file systems is not worth a kill and just loops.
  */
@@ -270,14 +288,7 @@ static struct page *slowpath_to_3_18(struct machine *m, gfp_t gfp, unsigned int 
 		s.alloc_flags = slow_alloc_flags(gfp, s.can_reclaim) | reserve_flags(m, gfp);
 		if (restart || !old)
 			page = try_freelists(m, &s, s.alloc_flags & ~ALLOC_NO_WATERMARKS);
-		if (!page && s.alloc_flags & ALLOC_NO_WATERMARKS)
-			page = alloc_high_priority(m, &s);
-		if (page || !may_reclaim_3_19(m, &s))
-			return page;
-		if (order && compact_first(m, &s, s.alloc_flags & ~ALLOC_NO_WATERMARKS, &page))
-			return page;
-		page = direct_reclaim(m, &s, s.alloc_flags & ~ALLOC_NO_WATERMARKS);
-		if (page)
+		if (try_hard_to_4_4(m, &s, &page))
 			return page;
 		restart = oom_to_3_18(m, &s, &page);
 		if (restart) {
@@ -326,14 +337,7 @@ struct page *slowpath_3_19(struct machine *m, gfp_t gfp, unsigned int order)
 			wake_all_kswapds(m, gfp, order);
 		s.alloc_flags = min_flags | reserve_flags(m, gfp);
 		page = try_freelists(m, &s, s.alloc_flags & ~ALLOC_NO_WATERMARKS);
-		if (!page && s.alloc_flags & ALLOC_NO_WATERMARKS)
-			page = alloc_high_priority(m, &s);
-		if (page || !may_reclaim_3_19(m, &s))
-			return page;
-		if (order && compact_first(m, &s, s.alloc_flags & ~ALLOC_NO_WATERMARKS, &page))
-			return page;
-		page = direct_reclaim(m, &s, s.alloc_flags & ~ALLOC_NO_WATERMARKS);
-		if (page)
+		if (try_hard_to_4_4(m, &s, &page))
 			return page;
 		pages_reclaimed += s.progress;
 		if (!should_alloc_retry(&s, pages_reclaimed))

@@ -148,19 +148,6 @@ static void check_frames(struct census *c)
 
 /* ---- counts ------------------------------------------------------------------------------------------------ */
 
-static long item_exact(const struct machine *m, enum vm_item item)
-{
-	const struct pglist_data *pgdat;
-	const struct zone *z;
-	long sum = 0;
-
-	for_each_node (m, pgdat)
-		sum += stat_exact(m, &pgdat->stat, item);
-	for_each_populated_zone (m, pgdat, z)
-		sum += stat_exact(m, &z->stat, item);
-	return sum;
-}
-
 static void check_counts(const struct census *c)
 {
 	const struct machine *m = c->m;

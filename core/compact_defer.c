@@ -47,18 +47,6 @@ static void compaction_defer_reset(struct zone *z, int order, bool allocated)
 
 /* ---- direct compaction ------------------------------------------------------------------------------- */
 
-static enum migrate_mode mode_of(enum compact_priority prio)
-{
-	switch (prio) {
-	case COMPACT_PRIO_ASYNC:
-		return MIGRATE_ASYNC;
-	case COMPACT_PRIO_SYNC_LIGHT:
-	case COMPACT_PRIO_SYNC_FULL:
-		break;
-	}
-	return MIGRATE_SYNC_LIGHT;
-}
-
 static enum compact_result compact_zone_order(struct machine *m, struct zone *z, gfp_t gfp,
                                               int order, u32 alloc_flags,
                                               enum compact_priority prio)
@@ -69,7 +57,7 @@ static enum compact_result compact_zone_order(struct machine *m, struct zone *z,
 		.migratetype = gfp_migratetype(m, gfp),
 		.alloc_flags = alloc_flags,
 		.highest_zoneidx = gfp_zone(gfp),
-		.mode = mode_of(prio),
+		.mode = prio == COMPACT_PRIO_ASYNC ? MIGRATE_ASYNC : MIGRATE_SYNC_LIGHT,
 		.ignore_skip_hint = prio == COMPACT_PRIO_SYNC_FULL,
 	};
 
@@ -271,13 +259,12 @@ static void kcompactd(void *arg)
 	}
 }
 
-void wakeup_kcompactd(struct machine *m, struct pglist_data *pgdat, int order, int highest)
+void wakeup_kcompactd(struct pglist_data *pgdat, int order, int highest)
 {
 	if (!order || !pgdat->kcompactd)
 		return;
 	WRITE_ONCE(pgdat->kcompactd_max_order, max(pgdat->kcompactd_max_order, order));
 	pgdat->kcompactd_highest_zoneidx = max(pgdat->kcompactd_highest_zoneidx, highest);
-	(void)m;
 	if (!kcompactd_node_suitable(pgdat, order, highest)) {
 		pgdat->kcompactd_max_order = 0;
 		return;
@@ -294,20 +281,13 @@ void compaction_init(struct machine *m)
 		reset_isolation_suitable(z);
 	for_each_node (m, pgdat) {
 		char name[24];
-		struct task *t;
 
 		init_waitqueue_head(&pgdat->kcompactd_wait);
 		pgdat->kcompactd_highest_zoneidx = -1;
 		if (m->knob.compaction != COMPACTION_6_18 || !pgdat->node_spanned_pages)
 			continue;
-		t = arena_new(&m->arena, struct task);
 		snprintf(name, sizeof(name), "kcompactd%u", pgdat->node_id);
-		t->machine = m;
-		INIT_LIST_HEAD(&t->tasks);
-		init_waitqueue_head(&t->exit_wait);
-		world_task_init(m->world, &t->w, name, WORLD_TASK_KTHREAD, WORLD_STACK_KERNEL,
-		                kcompactd, pgdat);
-		pgdat->kcompactd = t;
-		world_task_start(m->world, &t->w, -1);
+		pgdat->kcompactd = arena_new(&m->arena, struct task);
+		kthread_run(m, pgdat->kcompactd, name, WORLD_TASK_KTHREAD, kcompactd, pgdat, -1);
 	}
 }

@@ -74,24 +74,25 @@ enum compact_result compaction_suitable(struct zone *z, int order, u32 alloc_fla
 
 /* ---- blocks to skip ------------------------------------------------------------------------------ */
 
-static u64 block_number(const struct zone *z, u64 pfn)
-{
-	return (pfn >> PAGEBLOCK_ORDER) - (z->zone_start_pfn >> PAGEBLOCK_ORDER);
-}
-
 static bool isolation_suitable(const struct compact_control *cc, u64 pfn)
 {
-	return cc->ignore_skip_hint || !cc->zone->pageblock_skip[block_number(cc->zone, pfn)];
+	return cc->ignore_skip_hint || !cc->zone->pageblock_skip[pageblock_nr(cc->zone, pfn)];
 }
 
-void reset_isolation_suitable(struct zone *z)
+/* The scanners begin at the ends of the zone again. */
+static void reset_cached_positions(struct zone *z)
 {
 	z->compact_migrate_pfn[0] = z->zone_start_pfn;
 	z->compact_migrate_pfn[1] = z->zone_start_pfn;
 	z->compact_free_pfn = zone_end_pfn(z);
+}
+
+void reset_isolation_suitable(struct zone *z)
+{
+	reset_cached_positions(z);
 	z->compact_blockskip_flush = false;
 	if (z->pageblock_skip_used)
-		memset(z->pageblock_skip, 0, block_number(z, zone_end_pfn(z) - 1) + 1);
+		memset(z->pageblock_skip, 0, pageblock_nr(z, zone_end_pfn(z) - 1) + 1);
 	z->pageblock_skip_used = false;
 }
 
@@ -102,7 +103,7 @@ static void update_pageblock_skip(struct compact_control *cc, u64 pfn, bool migr
 
 	if (cc->ignore_skip_hint)
 		return;
-	z->pageblock_skip[block_number(z, pfn)] = 1;
+	z->pageblock_skip[pageblock_nr(z, pfn)] = 1;
 	z->pageblock_skip_used = true;
 	if (!migrate) {
 		z->compact_free_pfn = min(z->compact_free_pfn, pfn);
@@ -138,8 +139,8 @@ static bool may_take(const struct compact_control *cc, unsigned int order)
 	return zone_watermark_ok(cc->zone, 0, wmark(cc->zone, mark) + (1UL << order), 0, 0);
 }
 
-/* Free blocks of [@pfn, @end) to cc->freepages, page by page. Returns how many pages. */
-static unsigned long isolate_freepages_block(struct compact_control *cc, u64 pfn, u64 end)
+/* Free blocks of [@pfn, @end) to cc->freepages, page by page. */
+static void isolate_freepages_block(struct compact_control *cc, u64 pfn, u64 end)
 {
 	struct zone *z = cc->zone;
 	unsigned long nr_isolated = 0;
@@ -147,7 +148,7 @@ static unsigned long isolate_freepages_block(struct compact_control *cc, u64 pfn
 	u64 start = pfn;
 
 	if (!compact_lock(cc, &z->lock))
-		return 0;
+		return;
 	while (pfn < end) {
 		struct page *page = pfn_to_page(z->machine, pfn);
 		unsigned int order;
@@ -172,7 +173,6 @@ static unsigned long isolate_freepages_block(struct compact_control *cc, u64 pfn
 	cc->nr_free_scanned += nr_scanned;
 	count_vm_events(z->machine, COMPACTFREE_SCANNED, nr_scanned);
 	count_vm_events(z->machine, COMPACTISOLATED, nr_isolated);
-	return nr_isolated;
 }
 
 /* May pages of the block be used as targets? Moving into others' blocks would spread the mixture. */
@@ -197,14 +197,12 @@ static void isolate_freepages(struct compact_control *cc)
 
 	for (; block >= low && cc->migratepages.nr > cc->freepages.nr; block -= PAGEBLOCK_PAGES) {
 		world_cond_resched();
-		cc->free_pfn = max(block, z->zone_start_pfn);
-		if (block < z->zone_start_pfn || cc->contended)
+		cc->free_pfn = block;
+		if (cc->contended)
 			break;
 		if (!isolation_suitable(cc, block) || !suitable_migration_target(cc, block))
 			continue;
 		isolate_freepages_block(cc, block, min(block + PAGEBLOCK_PAGES, end));
-		if (block < PAGEBLOCK_PAGES)
-			break;
 	}
 	if (block < low) /* they have met */
 		cc->free_pfn = cc->migrate_pfn;
@@ -263,7 +261,7 @@ static u64 isolate_migratepages_block(struct compact_control *cc, u64 pfn, u64 e
 		page_clear(page, PG_lru);
 		del_page_from_lru_list(m, page, lruvec);
 		page_set(page, PG_isolated);
-		mod_node_state(z, page_isolated_item(page), 1);
+		mod_node_state(z, isolated_item(page_lru(page)), 1);
 		page_list_add(&cc->migratepages, page);
 		nr_isolated += 1;
 		cc->last_migrated_pfn = pfn - 1;
@@ -372,15 +370,11 @@ static bool block_is_free(struct compact_control *cc)
 static enum compact_result compact_finished(struct compact_control *cc)
 {
 	struct zone *z = cc->zone;
-	unsigned long mark =
-		wmark(z, compact_is_3_16(z) ? WMARK_LOW : cc->alloc_flags & ALLOC_WMARK_MASK);
 
 	if (cc->contended)
 		return COMPACT_CONTENDED;
 	if (cc->migrate_pfn >= cc->free_pfn) {
-		z->compact_migrate_pfn[0] = z->zone_start_pfn;
-		z->compact_migrate_pfn[1] = z->zone_start_pfn;
-		z->compact_free_pfn = zone_end_pfn(z);
+		reset_cached_positions(z);
 		/* Kswapd has the hints forgotten when it goes to sleep. */
 		if (cc->whole_zone)
 			z->compact_blockskip_flush = true;
@@ -391,8 +385,9 @@ static enum compact_result compact_finished(struct compact_control *cc)
 	/* 4.2: only whole blocks are looked at, since half a block helps nobody. */
 	if (!compact_is_3_16(z) && cc->migrate_pfn & (PAGEBLOCK_PAGES - 1))
 		return COMPACT_CONTINUE;
-	if (compact_is_3_16(z) && !zone_watermark_ok(z, (unsigned int)cc->order, mark,
-	                                             cc->highest_zoneidx, cc->alloc_flags))
+	if (compact_is_3_16(z) &&
+	    !zone_watermark_ok(z, (unsigned int)cc->order, wmark(z, WMARK_LOW), cc->highest_zoneidx,
+	                       cc->alloc_flags))
 		return COMPACT_CONTINUE;
 	return block_is_free(cc) ? COMPACT_SUCCESS : COMPACT_CONTINUE;
 }

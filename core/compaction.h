@@ -73,6 +73,6 @@ bool compaction_zonelist_suitable(struct machine *m, gfp_t gfp, int order, u32 a
 void compaction_before_kswapd_sleeps(struct pglist_data *pgdat);
 /* kswapd of 3.12 compacts its node itself, later ones wake the daemon. */
 void compact_pgdat(struct machine *m, struct pglist_data *pgdat, int order);
-void wakeup_kcompactd(struct machine *m, struct pglist_data *pgdat, int order, int highest);
+void wakeup_kcompactd(struct pglist_data *pgdat, int order, int highest);
 
 #endif

@@ -19,19 +19,6 @@ struct fs_census {
 	unsigned long *used; /* blocks found in extents */
 };
 
-static long item_exact(const struct machine *m, enum vm_item item)
-{
-	const struct pglist_data *pgdat;
-	const struct zone *z;
-	long sum = 0;
-
-	for_each_node (m, pgdat)
-		sum += stat_exact(m, &pgdat->stat, item);
-	for_each_populated_zone (m, pgdat, z)
-		sum += stat_exact(m, &z->stat, item);
-	return sum;
-}
-
 static void audit_entry(struct machine *m, u64 index, u64 entry, u32 marks, void *arg)
 {
 	struct fs_census *c = arg;

@@ -464,6 +464,7 @@ unsigned long node_page_state(struct zone *z, enum vm_item item); /* through z->
 
 /* True value without order points or charges, for audits and reports. */
 long stat_exact(const struct machine *m, const struct stat_holder *h, enum vm_item item);
+long item_exact(const struct machine *m, enum vm_item item); /* of all zones and nodes */
 
 void refresh_zone_stat_thresholds(struct machine *m);
 unsigned long zone_max_drift(const struct zone *z); /* what all CPUs' differences can hide */
@@ -536,6 +537,13 @@ static inline void get_page(struct page *page)
  * run of pages of a lruvec. The array is used up. */
 void release_pages(struct machine *m, struct page **pages, u32 nr);
 enum lru_list page_lru(const struct page *page);
+
+/* What pages of a list are counted as while they are in somebody's hands. */
+static inline enum vm_item isolated_item(enum lru_list lru)
+{
+	return is_file_lru(lru) ? NR_ISOLATED_FILE : NR_ISOLATED_ANON;
+}
+
 /* lru_lock held. They keep list, size, nr_ items. */
 void add_page_to_lru_list(struct machine *m, struct page *page, struct lruvec *lruvec);
 void add_page_to_lru_list_tail(struct machine *m, struct page *page, struct lruvec *lruvec);
@@ -687,6 +695,12 @@ void slab_destroy(struct machine *m);
 void *slab_alloc(struct machine *m, enum slab_kind kind, gfp_t gfp);
 void slab_free(struct machine *m, enum slab_kind kind, void *obj);
 
+/* ---- kthread.c ------------------------------------------------------------------------------------------------- */
+
+/* Starts a kernel task in @t, which is zeroed but for its flags; on @cpu, or wherever there is room: -1. */
+void kthread_run(struct machine *m, struct task *t, const char *name, enum world_task_kind kind,
+                 void (*fn)(void *arg), void *arg, int cpu);
+
 /* ---- task.c: tasks and system calls --------------------------------------------------------------------------- */
 
 /* What begins and ends a system call of the running task. A killed task gets -EINTR. */
@@ -745,6 +759,9 @@ int split_vma(struct machine *m, struct vm_area_struct *vma, u64 addr, bool new_
 struct vm_area_struct *vma_merge(struct machine *m, struct mm_struct *mm,
                                  struct vm_area_struct *prev, u64 addr, u64 end, u32 vm_flags,
                                  struct file *file, struct anon_vma *anon_vma, u64 pgoff);
+/* Flags of [@start, @end) in *@vmap become @vm_flags: it is merged or split, and *@vmap is that range's. */
+int vma_modify_flags(struct machine *m, struct vm_area_struct **vmap, struct vm_area_struct *prev,
+                     u64 start, u64 end, u32 vm_flags);
 /* A neighbour's anon_vma that @vma may share, so that they can merge later. */
 struct anon_vma *find_mergeable_anon_vma(struct vm_area_struct *vma);
 void mmap_audit(struct machine *m);

@@ -478,7 +478,7 @@ restart:
 		WRITE_ONCE(pgdat->kswapd_failures, pgdat->kswapd_failures + 1);
 	if (boosted) {
 		drop_boost(pgdat, sc.reclaim_idx, boost);
-		wakeup_kcompactd(m, pgdat, PAGEBLOCK_ORDER, sc.reclaim_idx);
+		wakeup_kcompactd(pgdat, PAGEBLOCK_ORDER, sc.reclaim_idx);
 	}
 	snapshot_refaults(m, pgdat);
 	*order = (int)sc.order;
@@ -543,7 +543,7 @@ static void kswapd_try_to_sleep(struct machine *m, struct pglist_data *pgdat, in
 	prepare_to_wait(&pgdat->kswapd_wait, &e, 0, false, WORLD_TASK_INTERRUPTIBLE);
 	if (prepare_kswapd_sleep(m, pgdat, order, zoneidx)) {
 		compaction_before_kswapd_sleeps(pgdat);
-		wakeup_kcompactd(m, pgdat, asked_order, zoneidx);
+		wakeup_kcompactd(pgdat, asked_order, zoneidx);
 		left = schedule_timeout(world_ticks_to_ns(m->world->hw->hz / 10));
 		if (left)
 			keep_request(m, pgdat, order, zoneidx);
@@ -792,14 +792,9 @@ static void kswapd_start(struct machine *m, struct pglist_data *pgdat)
 	char name[24];
 
 	snprintf(name, sizeof(name), "kswapd%u", pgdat->node_id);
-	t->machine = m;
 	t->flags = PF_MEMALLOC | PF_KSWAPD;
-	INIT_LIST_HEAD(&t->tasks);
-	init_waitqueue_head(&t->exit_wait);
-	world_task_init(m->world, &t->w, name, WORLD_TASK_KSWAPD, WORLD_STACK_KERNEL, kswapd,
-	                pgdat);
 	pgdat->kswapd = t;
-	world_task_start(m->world, &t->w, -1);
+	kthread_run(m, t, name, WORLD_TASK_KSWAPD, kswapd, pgdat, -1);
 }
 
 int kswapd_init(struct machine *m)

@@ -223,33 +223,6 @@ static void madvise_willneed_file(struct machine *m, struct vm_area_struct *vma,
 
 /* ---- flags of VMAs: RANDOM, SEQUENTIAL, HUGEPAGE ... ---------------------------------------------------------------- */
 
-/* The VMA's flags become @vm_flags in [@start, @end): it is split or merged as for mprotect(). */
-static int madvise_update_vma(struct machine *m, struct vm_area_struct **vmap,
-                              struct vm_area_struct **prev, u64 start, u64 end, u32 vm_flags)
-{
-	struct vm_area_struct *vma = *vmap;
-	struct vm_area_struct *merged;
-	int err = 0;
-
-	if (vm_flags == vma->vm_flags)
-		return 0;
-	merged = vma_merge(m, vma->vm_mm, *prev, start, end, vm_flags, vma->vm_file, vma->anon_vma,
-	                   vma_index(vma, start));
-	if (merged) {
-		*vmap = merged;
-		return 0;
-	}
-	if (start != vma->vm_start)
-		err = split_vma(m, vma, start, true);
-	if (!err && end != vma->vm_end)
-		err = split_vma(m, vma, end, false);
-	if (err)
-		return err;
-	vma_start_write(vma);
-	vma->vm_flags = vm_flags;
-	return 0;
-}
-
 /* Advice for faults to come; what is mapped stays as it is. */
 static int madvise_behavior(struct machine *m, struct vm_area_struct **vmap,
                             struct vm_area_struct **prev, u64 start, u64 end, enum mm_advice advice)
@@ -277,7 +250,9 @@ static int madvise_behavior(struct machine *m, struct vm_area_struct **vmap,
 	case MM_MADV_WILLNEED:
 		break;
 	}
-	return madvise_update_vma(m, vmap, prev, start, end, vm_flags);
+	if (vm_flags == (*vmap)->vm_flags)
+		return 0;
+	return vma_modify_flags(m, vmap, *prev, start, end, vm_flags);
 }
 
 /* ---- the call --------------------------------------------------------------------------------------------- */

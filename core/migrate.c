@@ -227,7 +227,7 @@ void putback_movable_pages(struct machine *m, struct page_list *pages)
 	struct page *page;
 
 	while ((page = page_list_pop_tail(pages))) {
-		mod_node_state(page_zone(m, page), page_isolated_item(page), -1);
+		mod_node_state(page_zone(m, page), isolated_item(page_lru(page)), -1);
 		page_clear(page, PG_isolated);
 		lru_cache_add(m, page);
 		put_page(m, page);
@@ -238,7 +238,7 @@ void putback_movable_pages(struct machine *m, struct page_list *pages)
 static int unmap_and_move(struct machine *m, struct page_list *from, struct page *page,
                           const struct migrate_target *to, enum migrate_mode mode)
 {
-	enum vm_item item = page_isolated_item(page);
+	enum vm_item item = isolated_item(page_lru(page));
 	struct zone *z = page_zone(m, page);
 	struct page *new;
 	int err;

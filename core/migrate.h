@@ -12,12 +12,6 @@ enum migrate_mode {
 	MIGRATE_SYNC,
 };
 
-/* What a page in somebody's hands is counted as: lazily freed ones are the file list's. */
-static inline enum vm_item page_isolated_item(const struct page *page)
-{
-	return is_file_lru(page_lru(page)) ? NR_ISOLATED_FILE : NR_ISOLATED_ANON;
-}
-
 /* Where pages go: a new page with one reference, or NULL; and one back that was not needed. */
 struct migrate_target {
 	struct page *(*get)(void *arg);

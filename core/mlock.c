@@ -64,7 +64,6 @@ static int mlock_fixup(struct machine *m, struct vm_area_struct *vma, struct vm_
 {
 	struct mm_struct *mm = vma->vm_mm;
 	u32 old_flags = vma->vm_flags;
-	struct vm_area_struct *merged;
 	long nr_pages = (long)((end - start) >> PAGE_SHIFT);
 	int err;
 
@@ -72,27 +71,15 @@ static int mlock_fixup(struct machine *m, struct vm_area_struct *vma, struct vm_
 		*prev = vma;
 		return 0;
 	}
-	merged = vma_merge(m, mm, *prev, start, end, vm_flags, vma->vm_file, vma->anon_vma,
-	                   vma_index(vma, start));
-	if (merged) {
-		vma = merged;
-	} else {
-		err = start != vma->vm_start ? split_vma(m, vma, start, true) : 0;
-		if (!err && end != vma->vm_end)
-			err = split_vma(m, vma, end, false);
-		if (err) {
-			*prev = vma;
-			return err;
-		}
-		vma_start_write(vma);
-	}
+	err = vma_modify_flags(m, &vma, *prev, start, end, vm_flags);
 	*prev = vma;
+	if (err)
+		return err;
 	if (!(vm_flags & VM_LOCKED))
 		nr_pages = -nr_pages;
 	else if (old_flags & VM_LOCKED)
 		nr_pages = 0;
 	mm->locked_vm += (u64)nr_pages;
-	vma->vm_flags = vm_flags;
 	if (!(vm_flags & old_flags & VM_LOCKED))
 		mlock_vma_pages(m, vma, start, end);
 	return 0;

@@ -103,18 +103,24 @@ void putback_lru_page(struct machine *m, struct page *page)
 	put_page(m, page);
 }
 
+/* False: it was marked already. */
+static bool set_mlocked(struct machine *m, struct page *page)
+{
+	charge(COST_PAGE_FLAG);
+	if (page_test(page, PG_mlocked))
+		return false;
+	page_set(page, PG_mlocked);
+	count_mlock(m, page, 1);
+	count_vm_event(m, UNEVICTABLE_PGMLOCKED);
+	return true;
+}
+
 /* ---- to 5.17: at once -------------------------------------------------------------------------- */
 
 void mlock_vma_page(struct machine *m, struct page *page)
 {
 	VM_BUG_ON(!page_test(page, PG_locked));
-	charge(COST_PAGE_FLAG);
-	if (page_test(page, PG_mlocked))
-		return;
-	page_set(page, PG_mlocked);
-	count_mlock(m, page, 1);
-	count_vm_event(m, UNEVICTABLE_PGMLOCKED);
-	if (isolate_lru_page(m, page))
+	if (set_mlocked(m, page) && isolate_lru_page(m, page))
 		putback_lru_page(m, page);
 }
 
@@ -308,16 +314,6 @@ static void mlock_batch_add(struct machine *m, struct page *page, enum mlock_wha
 	b->pvec.page[b->pvec.nr++] = page;
 	if (b->pvec.nr >= m->knob.lru_batch)
 		mlock_drain_local(m);
-}
-
-static void set_mlocked(struct machine *m, struct page *page)
-{
-	charge(COST_PAGE_FLAG);
-	if (page_test(page, PG_mlocked))
-		return;
-	page_set(page, PG_mlocked);
-	count_mlock(m, page, 1);
-	count_vm_event(m, UNEVICTABLE_PGMLOCKED);
 }
 
 void mlock_folio(struct machine *m, struct page *page)

@@ -403,6 +403,30 @@ struct vm_area_struct *vma_merge(struct machine *m, struct mm_struct *mm,
 	return vma_adjust(m, &c) ? NULL : c.vma;
 }
 
+int vma_modify_flags(struct machine *m, struct vm_area_struct **vmap, struct vm_area_struct *prev,
+                     u64 start, u64 end, u32 vm_flags)
+{
+	struct vm_area_struct *vma = *vmap;
+	struct vm_area_struct *merged =
+		vma_merge(m, vma->vm_mm, prev, start, end, vm_flags, vma->vm_file, vma->anon_vma,
+	                  vma_index(vma, start));
+	int err = 0;
+
+	if (merged) {
+		*vmap = merged;
+		return 0;
+	}
+	if (start != vma->vm_start)
+		err = split_vma(m, vma, start, true);
+	if (!err && end != vma->vm_end)
+		err = split_vma(m, vma, end, false);
+	if (err)
+		return err;
+	vma_start_write(vma);
+	vma->vm_flags = vm_flags;
+	return 0;
+}
+
 /* Would @a and @b merge but for protections, which may be made equal some day? */
 static bool anon_vma_compatible(const struct vm_area_struct *a, const struct vm_area_struct *b)
 {

@@ -68,31 +68,17 @@ static int mprotect_fixup(struct machine *m, struct vm_area_struct **vmap,
                           struct vm_area_struct **prev, u64 start, u64 end, u32 vm_flags)
 {
 	struct vm_area_struct *vma = *vmap;
-	struct mm_struct *mm = vma->vm_mm;
-	struct vm_area_struct *merged;
 	int err;
 
 	if (vma->vm_flags == vm_flags) {
 		*prev = vma;
 		return 0;
 	}
-	merged = vma_merge(m, mm, *prev, start, end, vm_flags, vma->vm_file, vma->anon_vma,
-	                   vma_index(vma, start));
-	if (merged) {
-		vma = merged;
-	} else {
-		err = start != vma->vm_start ? split_vma(m, vma, start, true) : 0;
-		if (err)
-			return err;
-		err = end != vma->vm_end ? split_vma(m, vma, end, false) : 0;
-		if (err)
-			return err;
-		vma_start_write(vma);
-		vma->vm_flags = vm_flags;
-	}
-	change_protection(m, vma, start, end);
-	*vmap = vma;
-	*prev = vma;
+	err = vma_modify_flags(m, vmap, *prev, start, end, vm_flags);
+	if (err)
+		return err;
+	change_protection(m, *vmap, start, end);
+	*prev = *vmap;
 	return 0;
 }
 

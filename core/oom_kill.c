@@ -248,17 +248,9 @@ static void oom_reaper(void *arg)
 
 void oom_init(struct machine *m)
 {
-	struct task *t;
-
 	init_waitqueue_head(&m->oom_reaper_wait);
 	if (!oom_today(m))
 		return;
-	t = arena_new(&m->arena, struct task);
-	t->machine = m;
-	INIT_LIST_HEAD(&t->tasks);
-	init_waitqueue_head(&t->exit_wait);
-	m->oom_reaper = t;
-	world_task_init(m->world, &t->w, "oom_reaper", WORLD_TASK_KTHREAD, WORLD_STACK_KERNEL,
-	                oom_reaper, m);
-	world_task_start(m->world, &t->w, -1);
+	m->oom_reaper = arena_new(&m->arena, struct task);
+	kthread_run(m, m->oom_reaper, "oom_reaper", WORLD_TASK_KTHREAD, oom_reaper, m, -1);
 }

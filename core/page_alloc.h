@@ -39,24 +39,26 @@ static __always_inline void charge_alloc_fast(u32 nr_counters)
 
 /* ---- mmzone.c ------------------------------------------------------------------------------- */
 
+/* Which of the zone's pageblocks @pfn is in, from 0. */
+static inline u64 pageblock_nr(const struct zone *z, u64 pfn)
+{
+	return (pfn >> PAGEBLOCK_ORDER) - (z->zone_start_pfn >> PAGEBLOCK_ORDER);
+}
+
 /*
  * The migrate type of the pageblock of @pfn. Blocks are kept relative to MOVABLE, with which all
  * begin, so that an array nobody has written to needs no host memory.
  */
 static inline enum migratetype get_pageblock_migratetype(const struct zone *z, u64 pfn)
 {
-	u64 block = (pfn >> PAGEBLOCK_ORDER) - (z->zone_start_pfn >> PAGEBLOCK_ORDER);
-
 	if (unlikely(z->machine->page_group_by_mobility_disabled))
 		return MIGRATE_UNMOVABLE;
-	return (enum migratetype)(z->pageblock_type[block] ^ MIGRATE_MOVABLE);
+	return (enum migratetype)(z->pageblock_type[pageblock_nr(z, pfn)] ^ MIGRATE_MOVABLE);
 }
 
 static inline void set_pageblock_migratetype(struct zone *z, u64 pfn, enum migratetype mt)
 {
-	u64 block = (pfn >> PAGEBLOCK_ORDER) - (z->zone_start_pfn >> PAGEBLOCK_ORDER);
-
-	z->pageblock_type[block] = (u8)(mt ^ MIGRATE_MOVABLE);
+	z->pageblock_type[pageblock_nr(z, pfn)] = (u8)(mt ^ MIGRATE_MOVABLE);
 }
 
 /*

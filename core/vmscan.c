@@ -19,11 +19,6 @@
 
 /* ---- off the list ------------------------------------------------------------------------------ */
 
-static enum vm_item isolated_item(enum lru_list lru)
-{
-	return is_file_lru(lru) ? NR_ISOLATED_FILE : NR_ISOLATED_ANON;
-}
-
 static void mod_isolated(struct lruvec *lruvec, enum lru_list lru, long nr)
 {
 	mod_node_state(lruvec_zone(lruvec), isolated_item(lru), nr);

@@ -220,6 +220,19 @@ long stat_exact(const struct machine *m, const struct stat_holder *h, enum vm_it
 	return v;
 }
 
+long item_exact(const struct machine *m, enum vm_item item)
+{
+	const struct pglist_data *pgdat;
+	const struct zone *z;
+	long sum = 0;
+
+	for_each_node (m, pgdat)
+		sum += stat_exact(m, &pgdat->stat, item);
+	for_each_populated_zone (m, pgdat, z)
+		sum += stat_exact(m, &z->stat, item);
+	return sum;
+}
+
 u64 vm_event_sum(const struct machine *m, enum vm_event e)
 {
 	u64 sum = 0;

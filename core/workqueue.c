@@ -113,16 +113,11 @@ static void worker_thread(void *arg)
 static void create_worker(struct worker_pool *pool)
 {
 	struct machine *m = pool->machine;
-	struct task *t = &pool->worker;
 	char name[24];
 
 	snprintf(name, sizeof(name), "kworker/%u:0", pool->cpu);
-	t->machine = m;
-	INIT_LIST_HEAD(&t->tasks);
-	init_waitqueue_head(&t->exit_wait);
-	world_task_init(m->world, &t->w, name, WORLD_TASK_KTHREAD, WORLD_STACK_KERNEL,
-	                worker_thread, pool);
-	world_task_start(m->world, &t->w, pool->cpu);
+	kthread_run(m, &pool->worker, name, WORLD_TASK_KTHREAD, worker_thread, pool,
+	            (int)pool->cpu);
 }
 
 static struct worker_pool *cpu_pool(struct machine *m, u32 cpu)

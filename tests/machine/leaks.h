@@ -10,20 +10,6 @@
 #include "core/internal.h"
 #include "core/swap.h"
 
-/* Exact: /proc's values leave out the CPUs' differences. */
-static long item_sum(const struct machine *m, enum vm_item item)
-{
-	struct pglist_data *nd;
-	struct zone *z;
-	long nr = 0;
-
-	for_each_node (m, nd)
-		nr += stat_exact(m, &nd->stat, item);
-	for_each_zone (m, nd, z)
-		nr += stat_exact(m, &z->stat, item);
-	return nr;
-}
-
 /* Frames that somebody has. */
 static long frames_out(const struct machine *m)
 {
@@ -33,8 +19,8 @@ static long frames_out(const struct machine *m)
 /* No reclaim, no I/O, and nobody but the caller has an address space: the OOM reaper may be late. */
 static bool machine_is_quiet(const struct machine *m)
 {
-	return !item_sum(m, NR_WRITEBACK) && !item_sum(m, NR_ISOLATED_ANON) &&
-	       !item_sum(m, NR_ISOLATED_FILE) && !pool_live(&m->io_pool) &&
+	return !item_exact(m, NR_WRITEBACK) && !item_exact(m, NR_ISOLATED_ANON) &&
+	       !item_exact(m, NR_ISOLATED_FILE) && !pool_live(&m->io_pool) &&
 	       m->mms.next->next == &m->mms;
 }
 
@@ -116,19 +102,19 @@ static void nothing_is_left(const struct machine *m, long frames_at_boot)
 
 	leak("address spaces", !list_empty(&m->mms));
 	leak("tasks", !list_empty(&m->tasks));
-	leak("mapped pages", item_sum(m, NR_ANON_MAPPED));
-	leak("huge mapped pages", item_sum(m, NR_ANON_THPS));
+	leak("mapped pages", item_exact(m, NR_ANON_MAPPED));
+	leak("huge mapped pages", item_exact(m, NR_ANON_THPS));
 	if (split_queue_leaks(m) > 0)
 		leak("huge pages to be split", split_queue_leaks(m));
-	leak("page tables", item_sum(m, NR_PAGETABLE));
-	leak("isolated pages", item_sum(m, NR_ISOLATED_ANON) + item_sum(m, NR_ISOLATED_FILE));
+	leak("page tables", item_exact(m, NR_PAGETABLE));
+	leak("isolated pages", item_exact(m, NR_ISOLATED_ANON) + item_exact(m, NR_ISOLATED_FILE));
 	leak("swap slots", swap_leaks(m, &kept));
 	leak("slab objects", slab_leaks(m, &kept));
 	leak("OOM victims", m->oom_victims);
 	leak("gather batches", pool_live(&m->gather_pool));
 	leak("requests to disks", pool_live(&m->io_pool));
 	/* Pages that were being read ahead or written when their owner went stay in the swap cache. */
-	kept += item_sum(m, NR_SWAPCACHE) + pages_only_in_batches(m);
+	kept += item_exact(m, NR_SWAPCACHE) + pages_only_in_batches(m);
 	if (m->zero_page && !m->world->hw->range[0].nr_reserved)
 		kept += 1;
 	if (m->huge_zero_page) /* until there is pressure */
