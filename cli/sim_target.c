@@ -72,7 +72,7 @@ struct sim_target {
 	u32 nr_tasks;                /* ever */
 	u32 nr_foreground;           /* still running */
 	bool running;                /* booting is nobody's business */
-	struct target_result before; /* counters when the run began */
+	struct target_result before; /* counters and times when measuring began */
 	char notes[1024];
 };
 
@@ -462,25 +462,37 @@ static void note_disk_errors(struct sim_target *s)
 	}
 }
 
-static void collect(struct sim_target *s, struct target_result *res)
+/* A child that was waited for is not in the list: its parent has its times. */
+static void add_times(struct sim_target *s, struct target_result *res)
 {
 	struct sim_task *st;
 
-	res->elapsed_ns = sim_elapsed(s->world);
-	res->nr_tasks = s->nr_tasks;
 	list_for_each_entry (st, &s->tasks, all) {
 		u64 user;
 		u64 sys;
 
-		/* A child that was waited for ended well; its parent has its times. */
+		task_times(st->task, &user, &sys);
+		res->user_ns += user;
+		res->sys_ns += sys;
+	}
+}
+
+static void collect(struct sim_target *s, struct target_result *res)
+{
+	struct sim_task *st;
+
+	res->elapsed_ns = sim_elapsed(s->world) - sim_measured_from(s->world);
+	res->nr_tasks = s->nr_tasks;
+	add_times(s, res);
+	res->user_ns -= s->before.user_ns;
+	res->sys_ns -= s->before.sys_ns;
+	list_for_each_entry (st, &s->tasks, all) {
+		/* A child that was waited for ended well. */
 		if (st->err && st->err != -EINTR) {
 			res->nr_failed += 1;
 			if (!res->error[0])
 				snprintf(res->error, sizeof(res->error), "%s", st->error);
 		}
-		task_times(st->task, &user, &sys);
-		res->user_ns += user;
-		res->sys_ns += sys;
 	}
 	machine_counters(s->machine, add_counter, &(struct counting){res, &s->before});
 	machine_gauges(s->machine, add_counter, &(struct counting){res, NULL});
@@ -979,6 +991,18 @@ static int op_record_time(struct target_task *t, u64 ns)
 	return killed();
 }
 
+static int op_start_measuring(struct target_task *t)
+{
+	struct sim_target *s = sim_of(t);
+
+	sim_start_measuring(s->world);
+	s->time_ns = 0;
+	memset(&s->before, 0, sizeof(s->before));
+	add_times(s, &s->before);
+	machine_counters(s->machine, add_counter, &(struct counting){&s->before, NULL});
+	return killed();
+}
+
 const struct target_ops sim_target_ops = {
 	.name = "sim",
 	.open = sim_open,
@@ -1015,6 +1039,7 @@ const struct target_ops sim_target_ops = {
 	.now = op_now,
 	.drop_caches = op_drop_caches,
 	.record_time = op_record_time,
+	.start_measuring = op_start_measuring,
 };
 
 struct world *sim_target_world(const struct target *t)

@@ -321,4 +321,5 @@ const struct target_ops host_target_ops = {
 	.now = host_now,
 	.drop_caches = host_drop_caches,
 	.record_time = host_record_time,
+	.start_measuring = host_start_measuring,
 };

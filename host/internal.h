@@ -137,6 +137,7 @@ struct host_shared {
 	u32 event[TARGET_SYNC_MAX];   /* (a) futex: 1 once set */
 	s64 counter[TARGET_SYNC_MAX]; /* (a) */
 	s64 time_ns;                  /* (a) record_time() */
+	u32 measure;                  /* (a) futex: 1 asked for by start_measuring(), 0 done */
 	char error[TARGET_ERROR_MAX];
 	u32 nr_slots; /* (c) */
 	struct host_slot slot[];
@@ -227,6 +228,7 @@ int host_event_wait(struct target_task *task, u32 event);
 int host_counter_add(struct target_task *task, u32 counter, s64 delta, s64 *value);
 int host_drop_caches(struct target_task *task, u32 what);
 int host_record_time(struct target_task *task, u64 ns);
+int host_start_measuring(struct target_task *task);
 u64 host_now(struct target_task *task);
 
 /* ---- run.c ---- */

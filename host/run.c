@@ -30,6 +30,7 @@ struct run {
 	struct target_result *res;
 	u64 deadline_ns; /* CLOCK_MONOTONIC; UINT64_MAX: none */
 	u64 end_ns;
+	u64 measured_from_ns; /* 0: from the beginning */
 	bool ending;         /* the rest is killed by us, and no victim */
 	u32 nr_killed_other; /* SIGKILL without an OOM kill counted */
 	sigset_t old_mask;
@@ -315,6 +316,53 @@ static bool run_is_over(struct run *r, u32 *nr_deadlocked)
 	return false;
 }
 
+/* ---- start_measuring() ---- */
+
+/* User and system time of a process and of the children it has waited for, in clock ticks. */
+static void process_ticks(pid_t pid, u64 *user, u64 *sys)
+{
+	u64 self[2];
+	u64 waited[2];
+	char path[64];
+	char buf[1024];
+	char *p;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (file_read(path, buf, sizeof(buf)) < 0)
+		return;
+	p = strrchr(buf, ')');
+	if (!p || sscanf(p + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu",
+	                 &self[0], &self[1], &waited[0], &waited[1]) != 4)
+		return;
+	*user += self[0] + waited[0];
+	*sys += self[1] + waited[1];
+}
+
+/* What the tasks have used so far is taken off again: it will be part of what wait4() says. */
+static void start_measuring(struct run *r)
+{
+	struct host_shared *s = r->t->shared;
+	u64 tick_ns = 1000000000UL / (u64)sysconf(_SC_CLK_TCK);
+	u64 user = 0;
+	u64 sys = 0;
+
+	for (u32 i = 0; i < host_load(&s->nr_spawned); i++) {
+		const struct host_slot *slot = &s->slot[i];
+
+		if (host_load(&slot->used) && !host_load(&slot->reaped) && !slot->thread)
+			process_ticks(slot->pid, &user, &sys);
+	}
+	r->res->user_ns = -user * tick_ns;
+	r->res->sys_ns = -sys * tick_ns;
+	s->time_ns = 0;
+	vmstat_fold();
+	free(r->vmstat_begin);
+	r->vmstat_begin = file_read_all("/proc/vmstat");
+	r->measured_from_ns = clock_ns(CLOCK_MONOTONIC);
+	host_store(&s->measure, 0);
+	futex_wake_all(&s->measure);
+}
+
 static void run_loop(struct run *r)
 {
 	u32 nr_deadlocked = 0;
@@ -326,6 +374,8 @@ static void run_loop(struct run *r)
 		struct timespec ts = {.tv_nsec = (long)POLL_NS};
 
 		reap(r);
+		if (host_load(&r->t->shared->measure))
+			start_measuring(r);
 		if (run_is_over(r, &nr_deadlocked))
 			break;
 		sigtimedwait(&chld, NULL, &ts);
@@ -375,7 +425,7 @@ static void run_results(struct run *r)
 	u64 begin = s->begin_ns;
 
 	if (begin) {
-		res->elapsed_ns = r->end_ns - begin;
+		res->elapsed_ns = r->end_ns - (r->measured_from_ns ? r->measured_from_ns : begin);
 		vmstat_fold();
 		proc_capture(t);
 		if (r->vmstat_begin && t->proc_end[PROC_VMSTAT])

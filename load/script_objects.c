@@ -555,6 +555,16 @@ static int task_record_time(lua_State *L)
 	return 0;
 }
 
+/* t:start_measuring(): what came before was for warming up. */
+static int task_start_measuring(lua_State *L)
+{
+	struct script *sc = script_begin_call(L);
+
+	script_check_object(L, TASK, "start_measuring");
+	script_end_call(L, "start_measuring", sc->ops->start_measuring(sc->task));
+	return 0;
+}
+
 static int task_now(lua_State *L)
 {
 	struct script *sc = script_begin_call(L);
@@ -744,6 +754,7 @@ void script_open_objects(lua_State *L)
 		{"fork", task_fork},
 		{"drop_caches", task_drop_caches},
 		{"record_time", task_record_time},
+		{"start_measuring", task_start_measuring},
 		{"mlock", task_mlock},
 		{"mlock2", task_mlock2},
 		{"mlockall", task_mlockall},

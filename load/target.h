@@ -192,6 +192,7 @@ struct target_counter {
 };
 
 struct target_result {
+	/* Times and events are of the part that was measured: see start_measuring(). */
 	u64 elapsed_ns;
 	u64 user_ns; /* sum over tasks, as wait4() of their parent would report */
 	u64 sys_ns;
@@ -328,6 +329,8 @@ struct target_ops {
 	int (*drop_caches)(struct target_task *t, u32 what);
 	/* A task has measured something that took @ns: adds to the run's metric "time". */
 	int (*record_time)(struct target_task *t, u64 ns);
+	/* What came before was for warming up: times, counters and latencies start again here. */
+	int (*start_measuring)(struct target_task *t);
 };
 
 #endif

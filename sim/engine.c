@@ -324,12 +324,7 @@ void sim_boot_leave(struct sim *sim)
 	struct sim_cpu *s = sim_cpu(sim, 0);
 	struct world_cpu *c = &s->cpu;
 
-	for (u32 i = 1; i < l->nr_nodes; i++)
-		l->node[i].ns = l->node[i].count = 0;
-	for (u32 i = 0; i < NR_LEDGER_LOCKS; i++)
-		l->lock[i] = (struct ledger_lock_stat){.acquisitions = 0};
-	for (u32 i = 0; i < NR_LEDGER_HISTS; i++)
-		hist_init(&l->hist[i]);
+	ledger_restart(l);
 	c->cost = sim->w.hw->cost_ns;
 	c->cost_count = l->cost_count;
 	c->clock = 0;
@@ -387,6 +382,25 @@ int sim_run(struct world *w)
 u64 sim_elapsed(const struct world *w)
 {
 	return sim_of(w)->elapsed;
+}
+
+/*
+ * What a CPU has open is booked from now on only. A CPU ahead of now has booked that part already
+ * and books it again under what it does then, one that is behind now books less: so each CPU's
+ * spans still add up to what is left of the run, to the nanosecond.
+ */
+void sim_start_measuring(struct world *w)
+{
+	world_order();
+	ledger_restart(&w->ledger);
+	for (u32 i = 0; i < w->hw->nr_cpus; i++)
+		w->cpu[i]->span_start = world_now();
+	sim_of(w)->measured_from = world_now();
+}
+
+u64 sim_measured_from(const struct world *w)
+{
+	return sim_of(w)->measured_from;
 }
 
 struct sim_cpu_times sim_cpu_times(const struct world *w, u32 cpu)

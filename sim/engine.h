@@ -217,6 +217,7 @@ struct sim {
 	u32 nr_user;     /* that sim_run() waits for */
 	u64 user_ran_at; /* a user task was last switched to */
 	u64 elapsed;
+	u64 measured_from; /* sim_start_measuring() */
 	struct fiber main; /* the caller of sim_run() */
 	struct world_task boot;
 	struct fiber_stacks stacks[2]; /* by enum world_stack */

@@ -76,6 +76,15 @@ void sim_destroy(struct world *w);
 /* When the run ended. Every CPU's busy and idle time add up to this. */
 u64 sim_elapsed(const struct world *w);
 
+/*
+ * Called by a task: what came before was for warming up. The ledger (spans, locks, latencies, costs)
+ * starts again at this instant; the spans of each CPU add up to the time from here to the end.
+ */
+void sim_start_measuring(struct world *w);
+
+/* When that was called last; 0 if never. */
+u64 sim_measured_from(const struct world *w);
+
 struct sim_cpu_times {
 	u64 busy_ns; /* tasks and interrupts */
 	u64 idle_ns; /* the way out of idleness included */

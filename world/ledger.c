@@ -38,6 +38,16 @@ int ledger_init(struct ledger *l)
 	return 0;
 }
 
+void ledger_restart(struct ledger *l)
+{
+	for (u32 i = 1; i < l->nr_nodes; i++)
+		l->node[i].ns = l->node[i].count = 0;
+	memset(l->lock, 0, sizeof(l->lock));
+	memset(l->cost_count, 0, sizeof(l->cost_count));
+	for (u32 i = 0; i < NR_LEDGER_HISTS; i++)
+		hist_init(&l->hist[i]);
+}
+
 void ledger_destroy(struct ledger *l)
 {
 	free(l->node);

@@ -221,6 +221,9 @@ struct ledger {
 int ledger_init(struct ledger *l);
 void ledger_destroy(struct ledger *l);
 
+/* Forgets all times and counts. The paths stay. */
+void ledger_restart(struct ledger *l);
+
 /* Makes the child of @parent (NULL: a root) for @span; @parent itself if the tree is full. */
 struct ledger_node *__ledger_child(struct ledger *l, struct ledger_node *parent,
                                    enum ledger_span span);

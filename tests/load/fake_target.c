@@ -602,6 +602,15 @@ static int fake_record_time(struct target_task *t, u64 ns)
 	return err;
 }
 
+static int fake_start_measuring(struct target_task *t)
+{
+	int err = enter(t);
+
+	if (!err)
+		note((struct fake_task *)t, "start_measuring");
+	return err;
+}
+
 const struct target_ops fake_target_ops = {
 	.name = "fake",
 	.open = fake_open,
@@ -627,4 +636,5 @@ const struct target_ops fake_target_ops = {
 	.now = fake_now,
 	.drop_caches = fake_drop_caches,
 	.record_time = fake_record_time,
+	.start_measuring = fake_start_measuring,
 };
