@@ -1,0 +1,92 @@
+/*
+ * What a task of the scenario does to memory. See sim_target.c.
+ */
+#include "cli/sim_internal.h"
+
+int op_mmap(struct target_task *t, u64 len, int prot, int flags, u64 *va)
+{
+	int p = (prot & TARGET_PROT_READ ? MM_PROT_READ : 0) |
+	        (prot & TARGET_PROT_WRITE ? MM_PROT_WRITE : 0);
+	int f = (flags & TARGET_MAP_NORESERVE ? MM_MAP_NORESERVE : 0) |
+	        (flags & TARGET_MAP_LOCKED ? MM_MAP_LOCKED : 0) |
+	        (flags & TARGET_MAP_POPULATE ? MM_MAP_POPULATE : 0);
+
+	return do_mmap(machine_of(t), len, p, f, va);
+}
+
+int op_mlock(struct target_task *t, u64 va, u64 len, int flags)
+{
+	if (flags & TARGET_MLOCK_ONFAULT)
+		return do_mlock2(machine_of(t), va, len, MM_MLOCK_ONFAULT);
+	return do_mlock(machine_of(t), va, len);
+}
+
+int op_munlock(struct target_task *t, u64 va, u64 len)
+{
+	return do_munlock(machine_of(t), va, len);
+}
+
+int op_mlockall(struct target_task *t, int flags)
+{
+	int f = (flags & TARGET_MCL_CURRENT ? MM_MCL_CURRENT : 0) |
+	        (flags & TARGET_MCL_FUTURE ? MM_MCL_FUTURE : 0) |
+	        (flags & TARGET_MCL_ONFAULT ? MM_MCL_ONFAULT : 0);
+
+	return f ? do_mlockall(machine_of(t), f) : do_munlockall(machine_of(t));
+}
+
+int op_munmap(struct target_task *t, u64 va, u64 len)
+{
+	return do_munmap(machine_of(t), va, len);
+}
+
+int op_mprotect(struct target_task *t, u64 va, u64 len, int prot)
+{
+	int p = (prot & TARGET_PROT_READ ? MM_PROT_READ : 0) |
+	        (prot & TARGET_PROT_WRITE ? MM_PROT_WRITE : 0);
+
+	return do_mprotect(machine_of(t), va, len, p);
+}
+
+int op_brk(struct target_task *t, s64 delta, u64 *end)
+{
+	u64 now;
+	int rc = do_brk(machine_of(t), 0, &now);
+
+	if (rc)
+		return rc;
+	return do_brk(machine_of(t), now + (u64)delta, end);
+}
+
+int op_madvise(struct target_task *t, u64 va, u64 len, enum target_advice advice)
+{
+	static const enum mm_advice to_mm[] = {
+		[TARGET_MADV_NORMAL] = MM_MADV_NORMAL,
+		[TARGET_MADV_DONTNEED] = MM_MADV_DONTNEED,
+		[TARGET_MADV_FREE] = MM_MADV_FREE,
+		[TARGET_MADV_WILLNEED] = MM_MADV_WILLNEED,
+		[TARGET_MADV_RANDOM] = MM_MADV_RANDOM,
+		[TARGET_MADV_SEQUENTIAL] = MM_MADV_SEQUENTIAL,
+		[TARGET_MADV_HUGEPAGE] = MM_MADV_HUGEPAGE,
+		[TARGET_MADV_NOHUGEPAGE] = MM_MADV_NOHUGEPAGE,
+	};
+
+	return do_madvise(machine_of(t), va, len, to_mm[advice]);
+}
+
+int op_access(struct target_task *t, u64 va, u64 len, enum target_access kind, u64 seed)
+{
+	static const enum world_access to_world[] = {
+		[TARGET_READ] = WORLD_READ,
+		[TARGET_TOUCH] = WORLD_WRITE,
+		[TARGET_FILL] = WORLD_FILL,
+		[TARGET_SCAN] = WORLD_SCAN,
+	};
+
+	return mm_access(machine_of(t), va, len, to_world[kind], seed);
+}
+
+int op_drop_caches(struct target_task *t, u32 what)
+{
+	return do_drop_caches(machine_of(t), what);
+}
