@@ -31,8 +31,8 @@ struct run {
 	u64 deadline_ns; /* CLOCK_MONOTONIC; UINT64_MAX: none */
 	u64 end_ns;
 	u64 measured_from_ns; /* 0: from the beginning */
-	bool ending;         /* the rest is killed by us, and no victim */
-	u32 nr_killed_other; /* SIGKILL without an OOM kill counted */
+	bool ending;          /* the rest is killed by us, and no victim */
+	u32 nr_killed_other;  /* SIGKILL without an OOM kill counted */
 	sigset_t old_mask;
 	struct sigaction old_chld;
 	int old_subreaper;
