@@ -379,6 +379,11 @@ static void take_sweep(const struct batch *b, struct results *out)
 	}
 }
 
+char *batch_profile_hash(const struct profile *p)
+{
+	return hash_files((const char *const *)p->file, p->nr_files);
+}
+
 static void prepare(const struct batch *b, struct results *out)
 {
 	const struct scenario *s = b->cell[0].s;
@@ -404,7 +409,7 @@ static void prepare(const struct batch *b, struct results *out)
 		c->variant = report_strdup(cell->s->variant[cell->variant].name);
 		c->point = report_strdup(cell->point);
 		c->target = report_strdup(cell->ops->name);
-		c->profile_hash = hash_file(cell->s->profile->path);
+		c->profile_hash = batch_profile_hash(cell->s->profile);
 		c->record = report_alloc(b->nr_seeds, sizeof(*c->record));
 		batch_config(cell, &c->config);
 		for (u32 k = 0; k < b->nr_seeds; k++) {

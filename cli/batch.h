@@ -55,6 +55,9 @@ char *again_options(const char *const *set, u32 nr_sets, const char *machine, co
 /* Every effective value of a cell's runs and where it came from; for config_free(). */
 void batch_config(const struct batch_cell *c, struct config *config);
 
+/* Of the profile's file and those of its bases. For free(). */
+char *batch_profile_hash(const struct profile *p);
+
 /* Whether the target can be named at --on; its operations, or NULL. */
 const struct target_ops *target_by_name(const char *name);
 extern const char *const target_names[];

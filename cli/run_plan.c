@@ -87,9 +87,8 @@ static bool check_variants(const struct scenario *s, const char *list)
 	return true;
 }
 
-static bool unchanged(const struct run_args *a, const char *path, const char *then)
+static bool unchanged(const struct run_args *a, const char *path, char *now, const char *then)
 {
-	char *now = hash_file(path);
 	bool same = !then || strcmp(then, now) == 0;
 
 	if (!same)
@@ -103,8 +102,9 @@ static bool unchanged(const struct run_args *a, const char *path, const char *th
 static bool check_from(const struct run_args *a, const struct scenario *s)
 {
 	return !a->from || strcmp(a->scenario, a->made.scenario) != 0 ||
-	       (unchanged(a, a->path, a->made.scenario_hash) &&
-	        (a->machine || unchanged(a, s->profile->path, a->made.column[0].profile_hash)));
+	       (unchanged(a, a->path, hash_file(a->path), a->made.scenario_hash) &&
+	        (a->machine || unchanged(a, s->profile->path, batch_profile_hash(s->profile),
+	                                 a->made.column[0].profile_hash)));
 }
 
 bool run_plan_make(const struct run_args *a, struct run_plan *p)

@@ -67,12 +67,15 @@ static const char *const spinlock_kinds[] = {"ticket", "queued", NULL};
 
 #define PROFILE(member) offsetof(struct profile, member)
 static const struct field profile_fields[] = {
-	{"about", FIELD_TEXT, PROFILE(about), 0, 0, NULL},
+	/* In the order of PROFILE_HZ and the following. */
 	{"hz", FIELD_COUNT, PROFILE(hz), 24, 10000, NULL},
 	{"spinlocks", FIELD_CHOICE, PROFILE(spinlocks), 0, 0, spinlock_kinds},
 	{"autogroup", FIELD_BOOL, PROFILE(autogroup), 0, 0, NULL},
 	{"variation", FIELD_PERCENT, PROFILE(variation_bp), 0, 5000, NULL},
 	{"memory", FIELD_TABLE, 0, 0, 0, NULL},
+
+	{"base", FIELD_TEXT, PROFILE(base), 0, 0, NULL},
+	{"about", FIELD_TEXT, PROFILE(about), 0, 0, NULL},
 	{"distance", FIELD_TABLE, 0, 0, 0, NULL},
 	{"disks", FIELD_TABLE, 0, 0, 0, NULL},
 	{"costs", FIELD_TABLE, 0, 0, 0, NULL},
@@ -287,6 +290,27 @@ static const char *disk_lacks(const struct hw_disk *d)
 	return NULL;
 }
 
+/* In its place by name: instead of the one that a base has there, or between them. */
+static void put_disk(struct profile *p, const struct field_table *t, const struct disk_reading *r)
+{
+	u32 i = 0;
+
+	while (i < p->nr_disks && strcmp(p->disk[i].name, r->disk.name) < 0)
+		i++;
+	if (i == p->nr_disks || strcmp(p->disk[i].name, r->disk.name) != 0) {
+		u32 behind = p->nr_disks - i;
+
+		if (p->nr_disks == HW_MAX_DISKS)
+			field_error(t, NULL, "more than %d disks", HW_MAX_DISKS);
+		memmove(&p->disk[i + 1], &p->disk[i], behind * sizeof(p->disk[0]));
+		memmove(&p->disk_source[i + 1], &p->disk_source[i],
+		        behind * sizeof(p->disk_source[0]));
+		p->nr_disks++;
+	}
+	p->disk[i] = r->disk;
+	p->disk_source[i] = r->source;
+}
+
 static void read_disk(struct profile *p, const struct field_table *t, const char *name)
 {
 	struct disk_reading r = {.kind = HW_DISK_FLASH, .max_request_bytes = 512 << 10};
@@ -308,8 +332,22 @@ static void read_disk(struct profile *p, const struct field_table *t, const char
 	if (strlen(name) >= HW_NAME_MAX)
 		field_error(t, NULL, "the name is longer than %d characters", HW_NAME_MAX - 1);
 	snprintf(r.disk.name, sizeof(r.disk.name), "%s", name);
-	p->disk[p->nr_disks] = r.disk;
-	p->disk_source[p->nr_disks++] = r.source;
+	put_disk(p, t, &r);
+}
+
+/* NAME = false: the base's disk is not there. */
+static void drop_disk(struct profile *p, const struct field_table *t, const char *name)
+{
+	u32 i = 0;
+
+	while (i < p->nr_disks && strcmp(p->disk[i].name, name) != 0)
+		i++;
+	if (i == p->nr_disks)
+		field_error(t, name, "there is no disk '%s' to leave out", name);
+	p->nr_disks--;
+	memmove(&p->disk[i], &p->disk[i + 1], (p->nr_disks - i) * sizeof(p->disk[0]));
+	memmove(&p->disk_source[i], &p->disk_source[i + 1],
+	        (p->nr_disks - i) * sizeof(p->disk_source[0]));
 }
 
 static int compare_names(const void *a, const void *b, void *arg)
@@ -336,8 +374,12 @@ static void read_disks(struct profile *p, const struct field_table *t)
 		struct field_table one;
 
 		lua_getfield(L, t->index, names[i]);
-		one = field_subtable(t, names[i]);
-		read_disk(p, &one, names[i]);
+		if (lua_isboolean(L, -1) && !lua_toboolean(L, -1)) {
+			drop_disk(p, t, names[i]);
+		} else {
+			one = field_subtable(t, names[i]);
+			read_disk(p, &one, names[i]);
+		}
 		lua_pop(L, 1);
 	}
 }
@@ -422,12 +464,50 @@ static void read_part(struct profile *p, const struct field_table *t, const char
 	lua_pop(t->L, 1);
 }
 
+static int read_file(struct profile *p, const char *path, char *err);
+static char *find_profile(const char *name, profile_dirs dirs, struct keep *keep, char *err);
+
+/* The profile that this one is based on is read into it first. */
+static void read_base(struct profile *p, const struct field_table *t)
+{
+	static const struct field base = {"base", FIELD_TEXT, PROFILE(base), 0, 0, NULL};
+	char err[TARGET_ERROR_MAX];
+	char *name = p->name;
+	char *path;
+
+	if (lua_getfield(t->L, t->index, "base") == LUA_TNIL) {
+		lua_pop(t->L, 1);
+		return;
+	}
+	field_read(t, "base", &base, p);
+	lua_pop(t->L, 1);
+	path = find_profile(p->base, p->dirs, &p->keep, err);
+	if (!path)
+		field_error(t, "base", "%s", err);
+	for (u32 i = 0; i < p->nr_files; i++)
+		if (strcmp(p->file[i], path) == 0)
+			field_error(t, "base", "'%s' is based on itself, by way of %s", p->base,
+			            p->file[p->nr_files - 1]);
+	if (p->nr_files > PROFILE_BASES_MAX)
+		field_error(t, "base", "more than %d profiles, one based on the other",
+		            PROFILE_BASES_MAX);
+	p->name = NULL;
+	if (read_file(p, path, err))
+		field_error(t, "base", "%s", err);
+	/* What is said of the base alone. */
+	p->name = name;
+	p->about = NULL;
+	p->fitted = p->fitted_note = NULL;
+}
+
 /* machine "name" { ... }: the second call. Upvalue 1 is the name. */
 static int profile_body(lua_State *L)
 {
 	struct profile *p = sandbox_of(L)->user;
 	struct field_table t = {.L = L, .index = 1, .what = "machine", .keep = &p->keep};
 	struct field all[SHAPE_FIELDS + ARRAY_SIZE(profile_fields)];
+	const char *path = p->file[p->nr_files - 1];
+	u64 given;
 
 	if (p->name)
 		sandbox_error(L, "a profile describes one machine, and '%s' is there already",
@@ -436,12 +516,19 @@ static int profile_body(lua_State *L)
 		sandbox_error(L, "expected machine \"name\" { ... }");
 	p->name = keep_strdup(&p->keep, lua_tostring(L, lua_upvalueindex(1)));
 
+	read_base(p, &t);
+
 	/* One list of fields, of which the first fill p->shape. */
 	memcpy(all, machine_shape_fields, sizeof(machine_shape_fields));
 	for (size_t i = 0; i < SHAPE_FIELDS; i++)
 		all[i].offset += offsetof(struct profile, shape);
 	memcpy(all + SHAPE_FIELDS, profile_fields, sizeof(profile_fields));
-	fields_read(&t, all, ARRAY_SIZE(all), p);
+	given = fields_read(&t, all, ARRAY_SIZE(all), p);
+	for (u32 i = 0; i < PROFILE_ORIGINS; i++)
+		if (given & BIT(i))
+			p->origin[i] = path;
+	if (given & SHAPE_RAM) /* no base's explicit map has as much */
+		p->memory.nr_ranges = 0;
 
 	read_part(p, &t, "memory", read_memory);
 	read_part(p, &t, "distance", read_distance);
@@ -489,37 +576,46 @@ static void set_defaults(struct profile *p)
 	}
 }
 
-static int read_profile(struct profile *p, const char *text, size_t len, char *err)
+/* Reads one file into @p, on top of what is in it. */
+static int read_file(struct profile *p, const char *path, char *err)
 {
-	struct sandbox *sb = sandbox_new(&(struct sandbox_options){.user = p});
-	struct machine_shape shape;
-	struct hw_machine *hw;
-	int result;
+	struct sandbox *sb;
+	char *text;
+	size_t len;
+	int result = sandbox_read_file(path, &text, &len, err);
 
+	if (result)
+		return result;
+	p->file[p->nr_files++] = keep_strdup(&p->keep, path);
+	sb = sandbox_new(&(struct sandbox_options){.user = p});
 	if (!sb) {
-		snprintf(err, TARGET_ERROR_MAX, "%s: out of memory", p->path);
+		free(text);
+		snprintf(err, TARGET_ERROR_MAX, "%s: out of memory", path);
 		return -ENOMEM;
 	}
 	lua_register(sb->L, "machine", profile_machine);
-	result = sandbox_compile(sb, p->path, text, len, err);
+	result = sandbox_compile(sb, path, text, len, err);
 	if (!result)
 		result = sandbox_call(sb, 0, 0, err);
 	sandbox_free(sb);
-	if (result)
+	free(text);
+	if (result || p->name)
 		return result;
-	if (!p->name) {
-		snprintf(err, TARGET_ERROR_MAX,
-		         "%s: describes no machine; expected "
-		         "machine \"name\" { ... }",
-		         p->path);
-		return -EINVAL;
-	}
+	snprintf(err, TARGET_ERROR_MAX,
+	         "%s: describes no machine; expected "
+	         "machine \"name\" { ... }",
+	         path);
+	return -EINVAL;
+}
 
-	/* What cannot be built should not wait for a scenario to be found out. */
+/* What cannot be built should not wait for a scenario to be found out. */
+static int try_to_build(struct profile *p, char *err)
+{
 	char why[TARGET_ERROR_MAX - 64];
+	struct machine_shape shape = p->shape;
+	struct hw_machine *hw;
+	int result = profile_build(p, &shape, ~0UL, &p->keep, &hw, err);
 
-	shape = p->shape;
-	result = profile_build(p, &shape, ~0UL, &p->keep, &hw, err);
 	if (result) {
 		snprintf(why, sizeof(why), "%s", err);
 		snprintf(err, TARGET_ERROR_MAX, "%.60s: %s", p->path, why);
@@ -588,8 +684,6 @@ static char *find_profile(const char *name, profile_dirs dirs, struct keep *keep
 int profile_load(const char *name, bool is_path, profile_dirs dirs, struct profile **out, char *err)
 {
 	struct profile *p = calloc(1, sizeof(*p));
-	char *text = NULL;
-	size_t len;
 	int result = -ENOENT;
 
 	if (!p) {
@@ -598,11 +692,13 @@ int profile_load(const char *name, bool is_path, profile_dirs dirs, struct profi
 	}
 	set_defaults(p);
 	p->path = is_path ? keep_strdup(&p->keep, name) : find_profile(name, dirs, &p->keep, err);
+	p->dirs = dirs;
+	for (u32 i = 0; i < PROFILE_ORIGINS; i++)
+		p->origin[i] = p->path;
 	if (p->path)
-		result = sandbox_read_file(p->path, &text, &len, err);
+		result = read_file(p, p->path, err);
 	if (!result)
-		result = read_profile(p, text, len, err);
-	free(text);
+		result = try_to_build(p, err);
 	if (result) {
 		profile_free(p);
 		return result;

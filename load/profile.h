@@ -6,13 +6,15 @@
  * profile's: comparisons rest on them.
  *
  *   machine "small" {
+ *           base = "other",                                    -- what is not said here is as there:
+ *                                                              -- fields, disks and costs, one by one
  *           about = [[what it stands for]],
  *           cpus = 4, sockets = 1, threads = 1, nodes = 1,
  *           ram = "1G", swap = "1G", swap_kind = "disk",       -- or "zram"
  *           hz = 250, spinlocks = "queued", autogroup = false, variation = "1%",
  *           memory = { pci_hole = "3G", ... },                 -- see struct profile_memory
  *           distance = { near = 16, far = 21, group = 4 },     -- or a matrix { {10, 21}, {21, 10} }
- *           disks = { swap = { kind = "flash", ... }, data = { ... } },
+ *           disks = { swap = { kind = "flash", ... }, data = { ... }, hdd = false }, -- the base's hdd
  *           costs = { syscall = { 80, "assumed" }, ... },      -- names of world/cost.h
  *           fitted = { constant = "disk.swap.rate", note = "..." },
  *   }
@@ -80,10 +82,31 @@ struct profile_memory {
 	struct hw_range *range;
 };
 
+/* Directories in which profiles are looked for, ending with NULL. NULL: "machines". */
+typedef const char *const *profile_dirs;
+
+#define PROFILE_BASES_MAX 8 /* profiles on which one is based, one on the other */
+
+/* What is given at one place and may come from a base. Those of machine_shape_fields come first. */
+enum {
+	PROFILE_HZ = SHAPE_FIELDS,
+	PROFILE_SPINLOCKS,
+	PROFILE_AUTOGROUP,
+	PROFILE_VARIATION,
+	PROFILE_MEMORY,
+	PROFILE_ORIGINS,
+};
+
 struct profile {
 	struct keep keep;
-	char *path;
+	char *path; /* of the profile itself, file[0] */
+	u32 nr_files;
+	char *file[PROFILE_BASES_MAX + 1]; /* then those of its bases */
+	const char *
+		origin[PROFILE_ORIGINS]; /* the file that says so, the profile's own if none does */
+	profile_dirs dirs;
 	char *name;
+	char *base; /* the name of the last base; NULL: none */
 	char *about;
 	struct machine_shape shape;
 	struct profile_memory memory;
@@ -105,9 +128,6 @@ struct profile {
 	char *fitted; /* the constant that may be fitted to one figure, or NULL */
 	char *fitted_note;
 };
-
-/* Directories in which profiles are looked for, ending with NULL. NULL: "machines". */
-typedef const char *const *profile_dirs;
 
 /*
  * Read profile @name, or the file of that path if @is_path. @out is for profile_free().

@@ -100,18 +100,21 @@ static void put_hardware(struct writer *w, const struct scenario *s)
 	const struct hw_machine *hw = s->hw;
 	char key[80];
 
-	put(w, "machine.hz", p->path, "%u", hw->hz);
-	put(w, "machine.spinlocks", p->path, "%s", hw->queued_spinlocks ? "queued" : "ticket");
-	put(w, "machine.autogroup", p->path, "%s", hw->autogroup ? "true" : "false");
+	put(w, "machine.hz", p->origin[PROFILE_HZ], "%u", hw->hz);
+	put(w, "machine.spinlocks", p->origin[PROFILE_SPINLOCKS], "%s",
+	    hw->queued_spinlocks ? "queued" : "ticket");
+	put(w, "machine.autogroup", p->origin[PROFILE_AUTOGROUP], "%s",
+	    hw->autogroup ? "true" : "false");
 	if (s->shape.ballast_bytes)
 		put(w, "machine.ballast", s->shape_origin[4], "%luM", s->shape.ballast_bytes >> 20);
-	put_percent(w, "machine.variation", p->path, hw->seed_jitter_bp);
+	put_percent(w, "machine.variation", p->origin[PROFILE_VARIATION], hw->seed_jitter_bp);
 	for (u32 i = 0; i < hw->nr_ranges; i++) {
 		const struct hw_range *r = &hw->range[i];
 
 		snprintf(key, sizeof(key), "memory.range.%u", i);
-		put(w, key, p->path, "node %u, start_pfn %lu, present %lu, managed %lu", r->node,
-		    r->start_pfn, r->nr_pages, r->nr_pages - r->nr_reserved);
+		put(w, key, p->origin[PROFILE_MEMORY],
+		    "node %u, start_pfn %lu, present %lu, managed %lu", r->node, r->start_pfn,
+		    r->nr_pages, r->nr_pages - r->nr_reserved);
 	}
 	for (u32 i = 0; i < hw->nr_disks; i++) {
 		const char *source = NULL;

@@ -92,7 +92,7 @@ static int build_machine(struct script *sc, u64 given, char *err)
 		return result;
 	for (u32 i = 0; i < SHAPE_FIELDS; i++)
 		if (!s->shape_origin[i])
-			s->shape_origin[i] = s->profile->path;
+			s->shape_origin[i] = keep_strdup(&s->keep, s->profile->origin[i]);
 
 	struct machine_shape asked = s->shape;
 

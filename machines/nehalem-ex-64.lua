@@ -5,31 +5,18 @@
 -- before the first comparison; later changes are listed in docs/EXPERIMENTS.md.
 
 machine "nehalem-ex-64" {
+	base = "numa-64",
 	about = "64 CPUs on 4 sockets of 8 cores, 4 nodes of 8 GB; a Xeon 7500 server of 2010",
 
-	cpus = 64, sockets = 4, threads = 2, nodes = 4,
-	ram = "32G",
+	threads = 2,
 	swap = 0, -- the load has nothing to swap
 
-	hz = 250,
-	spinlocks = "ticket",
-	variation = "1%", -- assumed
+	-- The base's distances: fully connected by QPI. Firmware of such servers said 20 or 21 (linux-mm.md
+	-- 19.5): 20 keeps zone_reclaim_mode off on 2.6.36, 21 switches it on. Both are tried.
+	--
+	-- And its memory, of which the mail says: 2097152 - 2068480 pages for 2097152 descriptors of 56 bytes.
 
-	-- Fully connected by QPI. Firmware of such servers said 20 or 21 (linux-mm.md 19.5): 20 keeps
-	-- zone_reclaim_mode off on 2.6.36, 21 switches it on. Both are tried.
-	distance = { {10, 20, 20, 20},
-	             {20, 10, 20, 20},
-	             {20, 20, 10, 20},
-	             {20, 20, 20, 10} },
-
-	memory = {
-		pci_hole   = "2G",    -- assumed
-		firmware   = "64M",   -- assumed
-		kernel     = "160M",  -- assumed: hash tables grow with RAM
-		system     = "128M",  -- assumed
-		descriptor = 56,      -- 2097152 - 2068480 pages for 2097152 descriptors: the mail's zone
-		dma_pages  = 21,
-	},
+	disks = { data = false, swap = false }, -- files are holes
 
 	costs = {
 		line_core    = { 5, "assumed: the threads of a core share L1 and L2" },
@@ -38,14 +25,5 @@ machine "nehalem-ex-64" {
 		-- A reorder buffer of 128 entries, 40 instructions from one CPU's counter to the next.
 		line_socket_more = { 20, "assumed: three of line_socket in flight" },
 		line_remote_more = { 67, "assumed: three of line_remote in flight" },
-		spin_handoff = { 120, "assumed: 1 to 2 transfers, mostly across sockets" },
-		ctx_switch   = { 2000, "assumed: 1.07 us published for a core of 2021, slower here" },
-		fault_trap   = { 500, "assumed: 200 to 500 ns, an old core" },
-		user_word    = { 3, "assumed" },
-		user_page    = { 500, "assumed: 4 KiB at 8 GB/s" },
-		user_page_read = { 400, "assumed: 4 KiB at 10 GB/s" },
-		page_clear   = { 500, "assumed: 8 GB/s" },
-		page_copy    = { 900, "assumed" },
-		page_line_cold = { 110, "published: local DRAM 80 to 125 ns" },
 	},
 }

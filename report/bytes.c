@@ -112,18 +112,26 @@ u64 hash_bytes(u64 h, const void *data, size_t len)
 	return h;
 }
 
-char *hash_file(const char *path)
+char *hash_files(const char *const *path, u32 nr)
 {
-	FILE *f = fopen(path, "r");
 	u64 h = HASH_START;
 	char buf[4096];
 	size_t n;
 
-	if (!f)
-		return report_strdup("");
-	while ((n = fread(buf, 1, sizeof(buf), f)))
-		h = hash_bytes(h, buf, n);
-	fclose(f);
+	for (u32 i = 0; i < nr; i++) {
+		FILE *f = fopen(path[i], "r");
+
+		if (!f)
+			return report_strdup("");
+		while ((n = fread(buf, 1, sizeof(buf), f)))
+			h = hash_bytes(h, buf, n);
+		fclose(f);
+	}
 	snprintf(buf, sizeof(buf), "%016lx", h);
 	return report_strdup(buf);
+}
+
+char *hash_file(const char *path)
+{
+	return hash_files(&path, 1);
 }

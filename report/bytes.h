@@ -46,5 +46,6 @@ u64 hash_bytes(u64 h, const void *data, size_t len);
 
 /* Of a whole file as 16 digits; "" if it cannot be read. For free(). */
 char *hash_file(const char *path);
+char *hash_files(const char *const *path, u32 nr); /* of all, one behind the other */
 
 #endif

@@ -5,6 +5,7 @@
 #include "tests/test.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "load/profile.h"
@@ -298,6 +299,117 @@ TEST(a_map_that_is_written_down_is_used_as_it_is)
 	assert_int_equal(hw->range[2].nr_pages, 65536 - 4096);
 	assert_int_equal(s.ballast_bytes, 0);
 	profile_free(p);
+}
+
+/* ---- a profile that is based on another ---- */
+
+static char base_dir[64];
+
+__attribute__((destructor)) static void remove_bases(void)
+{
+	char file[96];
+
+	for (char c = 'a'; *base_dir && c <= 'k'; c++) {
+		snprintf(file, sizeof(file), "%s/%c.lua", base_dir, c);
+		unlink(file);
+	}
+	if (*base_dir)
+		rmdir(base_dir);
+}
+
+/* Profile @name of a directory of our own. */
+static void write_base(char name, const char *text)
+{
+	char file[96];
+	FILE *f;
+
+	if (!*base_dir) {
+		snprintf(base_dir, sizeof(base_dir), "/tmp/quire-base-%d", (int)getpid());
+		assert_int_equal(mkdir(base_dir, 0700), 0);
+	}
+	snprintf(file, sizeof(file), "%s/%c.lua", base_dir, name);
+	f = fopen(file, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static const char *const dirs[] = {base_dir, NULL};
+
+static void base_refused(char name, int line, const char *what)
+{
+	char text[2] = {name, '\0'};
+	struct profile *p;
+	char place[96];
+
+	if (profile_load(text, false, dirs, &p, err) == 0)
+		fail_msg("%c loads, but should be refused: %s", name, what);
+	snprintf(place, sizeof(place), "%s/%c.lua:%d: ", base_dir, name, line);
+	if (strncmp(err, place, strlen(place)) != 0 || !strstr(err, what))
+		fail_msg("says '%s', not '%s' '%s'", err, place, what);
+}
+
+TEST(what_a_profile_does_not_say_is_its_bases)
+{
+	struct profile *p;
+
+	write_base('a', "machine 'a' {\n about = 'base', cpus = 4, ram = '256M', hz = 100,\n"
+	                " memory = { kernel = '2M', system = '3M' },\n"
+	                " disks = { data = { kind = 'ram', ratio = '50%' },\n"
+	                "  hdd = { kind = 'ram', ratio = '20%' } },\n"
+	                " fitted = { constant = 'cost.pte' },\n"
+	                " costs = { pte = { 7, 'base' }, pcp = { 9, 'base' } } }");
+	write_base('b', "machine 'b' {\n base = 'a', hz = 1000, memory = { kernel = '4M' },\n"
+	                " disks = { hdd = false, swap = { kind = 'ram', ratio = '40%' },\n"
+	                "  data = { kind = 'ram', ratio = '60%' } },\n"
+	                " costs = { pcp = { 11, 'own' } } }");
+	assert_int_equal(profile_load("b", false, dirs, &p, err), 0);
+	assert_string_equal(p->name, "b");
+	assert_null(p->about);
+	assert_null(p->fitted); /* a fit is of one machine */
+	assert_int_equal(p->shape.nr_cpus, 4);
+	assert_int_equal(p->shape.ram_bytes, 256 << 20);
+	assert_int_equal(p->hz, 1000);
+	assert_int_equal(p->memory.kernel_bytes, 4 << 20);
+	assert_int_equal(p->memory.system_bytes, 3 << 20);
+	assert_int_equal(p->cost_ns[COST_PTE], 7);
+	assert_string_equal(p->cost_source[COST_PTE], "base");
+	assert_int_equal(p->cost_ns[COST_PCP], 11);
+	assert_int_equal(p->nr_disks, 2);
+	assert_string_equal(p->disk[0].name, "data");
+	assert_int_equal(p->disk[0].ratio_bp, 6000);
+	assert_string_equal(p->disk[1].name, "swap");
+	assert_int_equal(p->nr_files, 2);
+	assert_non_null(strstr(p->origin[PROFILE_HZ], "/b.lua"));
+	assert_non_null(strstr(p->origin[PROFILE_SPINLOCKS], "/b.lua")); /* nobody says so */
+	assert_non_null(strstr(p->origin[0], "/a.lua"));                 /* cpus */
+	profile_free(p);
+}
+
+TEST(a_base_that_cannot_be_one_is_refused)
+{
+	char text[64];
+
+	write_base('c', "machine 'c' {\n base = 'd' }");
+	write_base('d', "machine 'd' {\n\n base = 'c' }");
+	write_base('e', "machine 'e' {\n base = 'nothing' }");
+	write_base('f', "machine 'f' {\n base = 'g' }");
+	write_base('g', "machine 'g' {\n cpu = 3 }");
+	base_refused('c', 2, "d.lua:3: machine: 'c' is based on itself, by way of ");
+	base_refused('e', 2, "unknown machine profile 'nothing'");
+	base_refused('f', 2, "g.lua:2: machine: unknown field 'cpu'; did you mean 'cpus'");
+	write_base('g', "local x = 1");
+	base_refused('f', 2, "describes no machine");
+	write_base('g', "machine 'g' {\n base = 7 }");
+	base_refused('g', 2, "'base' must be a string");
+	write_base('g', "machine 'g' {\n disks = { swap = false } }");
+	base_refused('g', 2, "no disk 'swap' to leave out");
+	for (char c = 'a'; c < 'k'; c++) {
+		snprintf(text, sizeof(text), "machine '%c' {\n base = '%c' }", c, c + 1);
+		write_base(c, text);
+	}
+	write_base('k', "machine 'k' {}");
+	base_refused('a', 2, "more than 8 profiles, one based on the other");
 }
 
 TEST(constants_can_be_changed_by_name)
