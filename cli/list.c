@@ -139,6 +139,62 @@ static int list_knobs(const char *only)
 	return found ? CLI_OK : CLI_USAGE;
 }
 
+/* ---- kernels ---------------------------------------------------------------------------------- */
+
+/* What changed in preset @i since the one before it, or all of it if @whole; how many knobs. */
+static u32 print_kernel(u32 i, bool whole)
+{
+	struct knobs now;
+	struct knobs before;
+	u32 n = 0;
+
+	if (knobs_preset(&now, knob_preset_name(i)) ||
+	    knobs_preset(&before, knob_preset_name(i ? i - 1 : 0)))
+		return 0;
+	for (u32 j = 0; j < knob_count(); j++) {
+		const struct knob_info *k = knob_at(j);
+		char value[64];
+		char old[64];
+
+		knob_get(&now, k, value, sizeof(value));
+		knob_get(&before, k, old, sizeof(old));
+		if (whole)
+			printf("  %-34s %s\n", k->name, value);
+		else if (strcmp(value, old) != 0)
+			printf("  %-34s %s (was %s)\n", k->name, value, old);
+		else
+			continue;
+		n += 1;
+	}
+	return n;
+}
+
+static int list_kernels(const char *only)
+{
+	const char *name;
+	u32 i;
+
+	for (i = 0; (name = knob_preset_name(i)); i++) {
+		if (only && strcmp(only, name) != 0)
+			continue;
+		printf("%s\n", name);
+		if (!print_kernel(i, only != NULL))
+			printf("  %s\n", i ? "as the one before" : "the oldest");
+		if (only)
+			return CLI_OK;
+	}
+	if (only) {
+		const char *names[64];
+		u32 n = min_t(u32, i, ARRAY_SIZE(names));
+
+		for (i = 0; i < n; i++)
+			names[i] = knob_preset_name(i);
+		cli_error_near(only, names, n, "no kernel preset is called \"%s\"", only);
+		return CLI_USAGE;
+	}
+	return CLI_OK;
+}
+
 /* ---- costs ------------------------------------------------------------------------------------ */
 
 static const struct {
@@ -204,15 +260,26 @@ static const struct topic {
 	const char *name;
 	const char *summary;
 	int (*print)(const char *only);
+	bool narrows; /* takes a second word */
 } topics[] = {
-	{"scenarios", "the workloads that come with Quire", list_scenarios},
-	{"machines", "machine profiles, for --machine", list_machines},
+	{"scenarios", "the workloads that come with Quire", list_scenarios, false},
+	{"machines", "machine profiles, for --machine", list_machines, false},
+	{"kernels", "presets of the knobs, oldest first: what each changed", list_kernels, true},
 	{"knobs", "what can be chosen about the memory manager: values, defaults, origin",
-         list_knobs},
-	{"costs", "charged operations: what each takes and where the number comes from",
-         list_costs},
-	{"counters", "counters, under their /proc/vmstat names", list_counters},
+         list_knobs, true},
+	{"costs", "charged operations: what each takes and where the number comes from", list_costs,
+         true},
+	{"counters", "counters, under their /proc/vmstat names", list_counters, false},
 };
+
+/* Of words that are no topic the verb speaks itself. */
+static bool topic_narrows(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(topics); i++)
+		if (strcmp(topics[i].name, name) == 0)
+			return topics[i].narrows;
+	return false;
+}
 
 static void print_help(FILE *f)
 {
@@ -222,6 +289,7 @@ static void print_help(FILE *f)
 	fprintf(f, "\n"
 	           "examples:\n"
 	           "  quire list scenarios\n"
+	           "  quire list kernels 4.5          with the value of every knob\n"
 	           "  quire list knobs madvise.       only those that begin so\n"
 	           "  quire list costs minchan-2015   with the values of that machine\n");
 }
@@ -243,8 +311,7 @@ int verb_list(int argc, char **argv)
 			print_help(stdout);
 			return CLI_OK;
 		}
-		if (nr_words == 2 || (nr_words == 1 && strcmp(word[0], "knobs") != 0 &&
-		                      strcmp(word[0], "costs") != 0)) {
+		if (nr_words == 2 || (nr_words == 1 && !topic_narrows(word[0]))) {
 			cli_error("quire list does not know what to do with \"%s\"", o.value);
 			return CLI_USAGE;
 		}

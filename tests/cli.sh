@@ -39,6 +39,10 @@ expect 2 "did you mean reproduce?" reproduse
 expect 0 "usage: quire run SCENARIO" run --help
 expect 0 "examples:" reproduce --help
 expect 0 "examples:" list --help
+expect 0 "(was " list kernels
+expect 0 "vm.swappiness" list kernels 4.5
+expect 2 "did you mean 4.5?" list kernels 4.6
+expect 2 "does not know what to do" list machines small
 expect 2 "which scenario?" run
 expect 2 "did you mean smoke?" run smok
 expect 2 "there is no scenario" run nothing/like/this.lua
