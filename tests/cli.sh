@@ -41,7 +41,7 @@ expect 0 "examples:" reproduce --help
 expect 0 "examples:" list --help
 expect 0 "(was " list kernels
 expect 0 "vm.swappiness" list kernels 4.5
-expect 2 "did you mean 4.5?" list kernels 4.6
+expect 2 "did you mean 4.5?" list kernels 4.5x
 expect 2 "does not know what to do" list machines small
 expect 2 "which scenario?" run
 expect 2 "did you mean smoke?" run smok
