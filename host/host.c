@@ -2,7 +2,7 @@
  * Opening and closing the real kernel as a target.
  *
  * open() takes the lock, starts the watcher and checks everything, so that a missing right is told
- * before the first change; then come the changes: sysctls, swap, limit. The ballast is
+ * before the first change; then come the changes: sysctls, files, swap, limit. The ballast is
  * the last change and the first undone. A signal that would end the program is kept until close()
  * has undone everything, and raised again; a second one ends it at once and leaves the rest to the
  * watcher.
@@ -169,6 +169,8 @@ static int check_all(struct target *t, char *err)
 	if (!rc)
 		rc = sysctls_check(t, err);
 	if (!rc)
+		rc = files_check(t, err);
+	if (!rc)
 		rc = swap_check(t, err);
 	if (!rc)
 		rc = limit_check(t, err);
@@ -189,8 +191,8 @@ static void runner_protect(struct target *t)
 
 static int apply_all(struct target *t, char *err)
 {
-	static int (*const steps[])(struct target *, char *) = {sysctls_apply, swap_apply,
-	                                                        limit_apply};
+	static int (*const steps[])(struct target *, char *) = {sysctls_apply, files_apply,
+	                                                        swap_apply, limit_apply};
 	char buf[32];
 
 	runner_protect(t);
@@ -309,6 +311,16 @@ const struct target_ops host_target_ops = {
 	.mlock = host_mlock,
 	.munlock = host_munlock,
 	.mlockall = host_mlockall,
+	.file_open = host_file_open,
+	.file_close = host_file_close,
+	.file_mmap = host_file_mmap,
+	.file_read = host_file_read,
+	.file_write = host_file_write,
+	.file_fsync = host_file_fsync,
+	.file_truncate = host_file_truncate,
+	.file_advise = host_file_advise,
+	.file_temporary = host_file_temporary,
+	.sync = host_sync,
 	.access = host_access,
 	.spawn = host_spawn,
 	.wait = host_wait,

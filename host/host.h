@@ -9,6 +9,7 @@
  *   madvise.free   lazy | throttle | dontneed: what TARGET_MADV_FREE is issued as
  *   host.thp       leave | never: transparent huge pages of the workers
  *   host.swap_dir  where the swap file goes, instead of the first suitable directory
+ *   host.file_dir  the same for the scenario's files
  * All others are the simulation's; the notes list them once.
  *
  * One target may be open at a time in a process, and one per host: a lock file sees to that.

@@ -40,6 +40,7 @@ enum undo_kind {
 	UNDO_SWAPOFF, /* swapoff(path) */
 	UNDO_UNLINK,  /* remove the file path */
 	UNDO_CGROUP,  /* end what is in the group path, and remove it */
+	UNDO_TREE,    /* remove the directory path with the files in it */
 	UNDO_ZRAM,    /* reset and remove the device path, or any idle one not listed in value */
 };
 
@@ -168,6 +169,8 @@ void memory_init(struct host_memory *m);
 /* Unmaps all that is listed: what execve() would do. */
 void memory_unmap_all(struct host_memory *m);
 int memory_probe(struct target *t, char *err);
+/* Maps, of @fd or of nothing (-1), and lists it. */
+int memory_map(struct host_memory *m, u64 len, int prot, int map_flags, int fd, u64 offset, u64 *va);
 int host_mmap(struct target_task *task, u64 len, int prot, int flags, u64 *va);
 int host_munmap(struct target_task *task, u64 va, u64 len);
 int host_mprotect(struct target_task *task, u64 va, u64 len, int prot);
@@ -178,6 +181,45 @@ int host_munlock(struct target_task *task, u64 va, u64 len);
 int host_mlockall(struct target_task *task, int flags);
 /* The calling process may lock @bytes from now on, whoever it is. 0 or a negative errno. */
 int memory_limit_locks(u64 bytes);
+
+/* ---- place.c: where on the disks of this host ---- */
+
+enum place_use { PLACE_SWAP, PLACE_FILES };
+
+/*
+ * A directory on a disk with room for @bytes: @given, if it is not "", or the first of the usual ones.
+ * NULL: *@why says what is wrong; @setting is what names one.
+ */
+const char *place_choose(const char *given, const char *setting, u64 bytes, enum place_use use,
+                         const char **why);
+/* An absolute path in @dir that nobody else has: @prefix, this process, the time. 0 or a negative errno. */
+int place_path(const struct target *t, const char *dir, const char *prefix, char path[HOST_PATH_MAX],
+               char *err);
+
+/* ---- files.c: the files of the scenario; file_calls.c: what tasks do with them ---- */
+
+int files_check(struct target *t, char *err);
+int files_apply(struct target *t, char *err);
+/* Takes what is cached of files out of memory, as far as this process may. */
+void files_drop_cache(struct target *t);
+/* Removes the directory @path of a run and the files in it; 0 or a negative errno. */
+int files_remove(const char *path);
+
+struct host_task;
+int host_file_open(struct target_task *task, u32 file, u32 *fd);
+int host_file_close(struct target_task *task, u32 fd);
+int host_file_mmap(struct target_task *task, u32 fd, u64 offset, u64 len, int prot, int flags,
+                   u64 *va);
+int host_file_read(struct target_task *task, u32 fd, u64 offset, u64 len, u64 *done);
+int host_file_write(struct target_task *task, u32 fd, u64 offset, u64 len, u64 *done);
+int host_file_fsync(struct target_task *task, u32 fd);
+int host_file_truncate(struct target_task *task, u32 fd, u64 size);
+int host_file_advise(struct target_task *task, u32 fd, u64 offset, u64 len,
+                     enum target_fadvice advice);
+int host_file_temporary(struct target_task *task, u32 *fd);
+int host_sync(struct target_task *task);
+/* Closes what a task has open, and gives its buffer back. */
+void task_close_files(struct host_task *ht);
 
 /* ---- access.c ---- */
 
@@ -205,6 +247,10 @@ struct host_task {
 	struct host_task *sibling; /* next thread this task spawned */
 	struct host_task *child;   /* (t) threads it spawned */
 	u64 slow_bp;               /* what compute() is stretched by, parts of 10,000 */
+	int *open;                 /* (t) its open files; -1: a free place */
+	u32 nr_open;
+	void *buffer; /* (t) of read and write; as large as the largest call so far */
+	size_t buffer_bytes;
 	/* While an access is going on: where a fault resumes, and which addresses may fault. */
 	sigjmp_buf fault_env;
 	volatile u64 fault_from;
@@ -250,6 +296,7 @@ struct host_config {
 	enum host_free free;
 	enum host_thp thp;
 	char swap_dir[TARGET_NAME_MAX];
+	char file_dir[TARGET_NAME_MAX];
 	u32 nr_sysctls;
 	struct host_sysctl sysctl[HOST_SYSCTLS_MAX];
 };
@@ -301,6 +348,7 @@ struct target {
 	int lifeline[2];     /* pipe; workers hold the writing end: end of file when all are gone */
 	double spins_per_ns; /* (c) of compute()'s loop */
 	char cgroup[HOST_PATH_MAX]; /* the workers' memory cgroup; "": none */
+	char files[HOST_PATH_MAX];  /* (c) the directory of the scenario's files; "": none */
 	s32 old_oom_score_adj;
 	bool ran;
 	bool signals_caught;

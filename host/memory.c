@@ -163,7 +163,8 @@ static struct host_memory *memory_of(struct target_task *task)
 static int prot_flags(int prot)
 {
 	return (prot & TARGET_PROT_READ ? PROT_READ : 0) |
-	       (prot & TARGET_PROT_WRITE ? PROT_WRITE : 0);
+	       (prot & TARGET_PROT_WRITE ? PROT_WRITE : 0) |
+	       (prot & TARGET_PROT_EXEC ? PROT_EXEC : 0);
 }
 
 /* The page-aligned end of [va, va + len), or 0 if the range makes no sense. */
@@ -176,20 +177,16 @@ static u64 range_end(u64 va, u64 len)
 	return ALIGN(end, HOST_PAGE);
 }
 
-int host_mmap(struct target_task *task, u64 len, int prot, int flags, u64 *va)
+int memory_map(struct host_memory *m, u64 len, int prot, int map_flags, int fd, u64 offset, u64 *va)
 {
-	struct host_memory *m = memory_of(task);
-	int map = MAP_PRIVATE | MAP_ANONYMOUS | (flags & TARGET_MAP_NORESERVE ? MAP_NORESERVE : 0) |
-	          (flags & TARGET_MAP_LOCKED ? MAP_LOCKED : 0) |
-	          (flags & TARGET_MAP_POPULATE ? MAP_POPULATE : 0);
-	int err = 0;
+	int err;
 
 	if (len == 0 || len > UINT64_MAX - HOST_PAGE)
 		return -EINVAL;
 	pthread_mutex_lock(&m->lock);
 	err = range_make_room(m);
 	if (!err) {
-		void *p = mmap(NULL, len, prot_flags(prot), map, -1, 0);
+		void *p = mmap(NULL, len, prot_flags(prot), map_flags, fd, (off_t)offset);
 
 		if (p == MAP_FAILED) {
 			err = -errno;
@@ -200,6 +197,15 @@ int host_mmap(struct target_task *task, u64 len, int prot, int flags, u64 *va)
 	}
 	pthread_mutex_unlock(&m->lock);
 	return err;
+}
+
+int host_mmap(struct target_task *task, u64 len, int prot, int flags, u64 *va)
+{
+	int map = MAP_PRIVATE | MAP_ANONYMOUS | (flags & TARGET_MAP_NORESERVE ? MAP_NORESERVE : 0) |
+	          (flags & TARGET_MAP_LOCKED ? MAP_LOCKED : 0) |
+	          (flags & TARGET_MAP_POPULATE ? MAP_POPULATE : 0);
+
+	return memory_map(memory_of(task), len, prot, map, -1, 0, va);
 }
 
 /* As munmap(2), what is not mapped is passed over. */
@@ -353,6 +359,12 @@ int host_madvise(struct target_task *task, u64 va, u64 len, enum target_advice a
 		break;
 	case TARGET_MADV_WILLNEED:
 		code = MADV_WILLNEED;
+		break;
+	case TARGET_MADV_RANDOM:
+		code = MADV_RANDOM;
+		break;
+	case TARGET_MADV_SEQUENTIAL:
+		code = MADV_SEQUENTIAL;
 		break;
 	case TARGET_MADV_HUGEPAGE:
 		code = MADV_HUGEPAGE;

@@ -88,7 +88,9 @@ static void process_ended(struct run *r, pid_t pid, int status, const struct rus
 		host_add(&s->nr_oom, 1);
 	} else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS) {
 		host_add(&s->nr_failed, 1);
-		note(r->t, "task %s[%u] was killed by SIGBUS: its memory could not be read back",
+		note(r->t,
+		     "task %s[%u] was killed by SIGBUS: its memory could not be read back, or a file "
+		     "it maps has become shorter",
 		     slot ? slot->function : "?", slot ? slot->index : 0);
 	} else if (WIFSIGNALED(status)) {
 		char text[128];
@@ -533,6 +535,7 @@ int host_run(struct target *t, struct target_result *res)
 	note_inputs(t);
 	run_prepare(&r);
 	if (start_all(&r, &nr_started) == 0 && wait_ready(&r, nr_started) == 0) {
+		files_drop_cache(t);
 		limit_measure(t, &res->memory);
 		vmstat_fold();
 		r.vmstat_begin = file_read_all("/proc/vmstat");

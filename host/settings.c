@@ -112,9 +112,14 @@ static int read_setting(struct target *t, const struct target_setting *s, char *
 		snprintf(t->config.swap_dir, sizeof(t->config.swap_dir), "%s", s->value);
 		return 0;
 	}
+	if (strcmp(s->name, "host.file_dir") == 0) {
+		snprintf(t->config.file_dir, sizeof(t->config.file_dir), "%s", s->value);
+		return 0;
+	}
 	if (strncmp(s->name, "host.", 5) == 0)
 		return host_error(err, -EINVAL,
-		                  "%s: unknown setting %s; the host has host.thp and host.swap_dir",
+		                  "%s: unknown setting %s; the host has host.thp, host.swap_dir "
+		                  "and host.file_dir",
 		                  s->origin, s->name);
 	return 1;
 }

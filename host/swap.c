@@ -8,23 +8,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/swap.h>
 #include <unistd.h>
 
 #include "host/internal.h"
 
-#ifndef OVERLAYFS_SUPER_MAGIC
-#define OVERLAYFS_SUPER_MAGIC 0x794c7630
-#endif
-
 #define SWAP_PAGE 4096UL
-#define SWAP_SPARE (512UL << 20) /* left free beside the swap file */
 #define ZRAM_CONTROL "/sys/class/zram-control"
 
 /* include/linux/swap.h, union swap_header, of 4 KiB pages. */
@@ -49,40 +42,9 @@ static bool kind_is_zram(const struct target *t)
 
 /* ---- checks ---- */
 
-static bool fs_can_swap(const char *dir, u64 bytes, const char **why)
-{
-	struct statfs fs;
-
-	*why = "no such directory";
-	if (statfs(dir, &fs) != 0 || access(dir, W_OK) != 0)
-		return false;
-	*why = "its file system cannot hold a swap file";
-	switch ((unsigned int)fs.f_type) {
-	case TMPFS_MAGIC:
-	case RAMFS_MAGIC:
-	case OVERLAYFS_SUPER_MAGIC:
-	case NFS_SUPER_MAGIC:
-	case 0x9123683E: /* btrfs: only with copy-on-write off */
-	case 0x2FC12FC1: /* zfs */
-		return false;
-	}
-	*why = "too little space";
-	return (u64)fs.f_bavail * (u64)fs.f_bsize >= bytes + SWAP_SPARE;
-}
-
-/* /var/tmp before the rest: it is on a disk and meant for large files. */
 static const char *choose_dir(const struct target *t, const char **why)
 {
-	static const char *const dirs[] = {"/var/tmp", "/var/lib", "/tmp", "/home", "/", "."};
-
-	if (t->config.swap_dir[0])
-		return fs_can_swap(t->config.swap_dir, t->req->swap_bytes, why) ? t->config.swap_dir
-		                                                                : NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
-		if (fs_can_swap(dirs[i], t->req->swap_bytes, why))
-			return dirs[i];
-	*why = "no directory on a disk with enough space; name one with host.swap_dir";
-	return NULL;
+	return place_choose(t->config.swap_dir, "host.swap_dir", t->req->swap_bytes, PLACE_SWAP, why);
 }
 
 int swap_check(struct target *t, char *err)
@@ -205,19 +167,9 @@ static int file_apply(struct target *t, char *err)
 
 	if (!dir)
 		return host_error(err, -EOPNOTSUPP, "no place for the swap file: %s", why);
-	/* Nobody else has this name, so the record may come before the file. */
-	snprintf(path, sizeof(path), "%s%squire-swap.%d.%lx", dir,
-	         dir[strlen(dir) - 1] == '/' ? "" : "/", t->runner, clock_ns(CLOCK_REALTIME));
-	if (path[0] != '/') { /* the watcher has another working directory */
-		char *cwd = getcwd(NULL, 0);
-		char relative[HOST_PATH_MAX];
-
-		strcpy(relative, path);
-		rc = snprintf(path, sizeof(path), "%s/%s", cwd ? cwd : "", relative);
-		free(cwd);
-		if (rc >= (int)sizeof(path) || path[0] != '/')
-			return host_error(err, -EINVAL, "the path of the swap file is too long");
-	}
+	rc = place_path(t, dir, "quire-swap", path, err);
+	if (rc)
+		return rc;
 	rc = undo_arm(t, UNDO_UNLINK, path, "");
 	if (rc < 0)
 		return host_error(err, rc, "too many changes");

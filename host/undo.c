@@ -12,7 +12,7 @@
  * armed records and undoes them before it starts. The lock is an flock that runner and watcher share:
  * it lasts until the last of them has ended.
  *
- * Left out: if the host itself goes down, the swap file stays until the next run on that host.
+ * Left out: if the host itself goes down, the swap file and the scenario's files stay until the next run on that host.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +32,7 @@
 
 #include "host/internal.h"
 
-#define JOURNAL_MAGIC 0x3175726e65727571UL /* changes with the layout of struct undo_journal */
+#define JOURNAL_MAGIC 0x3275726e65727571UL /* changes with the layout of struct undo_journal */
 #define WAIT_GONE_NS 60000000000UL         /* killed workers may have gigabytes to give back */
 
 /* ---- the records ---- */
@@ -165,6 +165,8 @@ static int undo_one(const struct undo_record *r)
 		return unlink(r->path) == 0 || errno == ENOENT ? 0 : -errno;
 	case UNDO_CGROUP:
 		return undo_cgroup(r->path);
+	case UNDO_TREE:
+		return files_remove(r->path);
 	case UNDO_ZRAM:
 		return undo_zram(r);
 	}
@@ -176,7 +178,7 @@ u32 undo_all(struct undo_journal *j, bool only_files)
 	static const char *const what[] = {
 		[UNDO_WRITE] = "restore",      [UNDO_SWAPOFF] = "swapoff",
 		[UNDO_UNLINK] = "remove",      [UNDO_CGROUP] = "remove cgroup",
-		[UNDO_ZRAM] = "remove device",
+		[UNDO_ZRAM] = "remove device", [UNDO_TREE] = "remove",
 	};
 	u32 nr_undone = 0;
 
@@ -185,7 +187,7 @@ u32 undo_all(struct undo_journal *j, bool only_files)
 
 		if (!host_load(&r->armed))
 			continue;
-		if (only_files && r->kind != UNDO_UNLINK) {
+		if (only_files && r->kind != UNDO_UNLINK && r->kind != UNDO_TREE) {
 			host_store(&r->armed, 0);
 			continue;
 		}

@@ -295,6 +295,7 @@ static int task_run(struct host_task *ht)
 		host_fail(t, ht->slot, err, ht->err);
 	}
 	task_join_children(ht);
+	task_close_files(ht);
 	host_store(&ht->slot->state, HOST_ENDED);
 	return err;
 }
@@ -370,6 +371,9 @@ static int spawn_process(struct host_task *ht, struct host_slot *slot, enum targ
 	/* This program cannot be left by execve(), as it runs the task: only its memory goes. */
 	if (pid == 0 && how == TARGET_EXEC)
 		memory_unmap_all(&t->memory);
+	/* The child's task has no names for them, and must not keep a removed file alive. */
+	if (pid == 0)
+		task_close_files(ht);
 	if (pid == 0)
 		child_main(ht, slot, arg, seed, self);
 	if (!err)
