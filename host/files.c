@@ -39,7 +39,8 @@ static u64 bytes_on_disk(const struct target *t)
 
 static const char *choose_dir(const struct target *t, const char **why)
 {
-	return place_choose(t->config.file_dir, "host.file_dir", bytes_on_disk(t), PLACE_FILES, why);
+	return place_choose(t->config.file_dir, "host.file_dir", bytes_on_disk(t), PLACE_FILES,
+	                    why);
 }
 
 int files_check(struct target *t, char *err)
@@ -230,8 +231,9 @@ void files_drop_cache(struct target *t)
 			drop_own(t, number++);
 	sync();
 	if (file_write(DROP_CACHES, "1") != 0)
-		note(t, "the page cache of other programs could not be dropped (writing " DROP_CACHES
-		        " needs root): reclaim will meet it");
+		note(t,
+		     "the page cache of other programs could not be dropped (writing " DROP_CACHES
+		     " needs root): reclaim will meet it");
 }
 
 /* ---- removing ---- */

@@ -170,7 +170,8 @@ void memory_init(struct host_memory *m);
 void memory_unmap_all(struct host_memory *m);
 int memory_probe(struct target *t, char *err);
 /* Maps, of @fd or of nothing (-1), and lists it. */
-int memory_map(struct host_memory *m, u64 len, int prot, int map_flags, int fd, u64 offset, u64 *va);
+int memory_map(struct host_memory *m, u64 len, int prot, int map_flags, int fd, u64 offset,
+               u64 *va);
 int host_mmap(struct target_task *task, u64 len, int prot, int flags, u64 *va);
 int host_munmap(struct target_task *task, u64 va, u64 len);
 int host_mprotect(struct target_task *task, u64 va, u64 len, int prot);
@@ -193,8 +194,8 @@ enum place_use { PLACE_SWAP, PLACE_FILES };
 const char *place_choose(const char *given, const char *setting, u64 bytes, enum place_use use,
                          const char **why);
 /* An absolute path in @dir that nobody else has: @prefix, this process, the time. 0 or a negative errno. */
-int place_path(const struct target *t, const char *dir, const char *prefix, char path[HOST_PATH_MAX],
-               char *err);
+int place_path(const struct target *t, const char *dir, const char *prefix,
+               char path[HOST_PATH_MAX], char *err);
 
 /* ---- files.c: the files of the scenario; file_calls.c: what tasks do with them ---- */
 

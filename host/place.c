@@ -67,8 +67,8 @@ const char *place_choose(const char *given, const char *setting, u64 bytes, enum
 	return NULL;
 }
 
-int place_path(const struct target *t, const char *dir, const char *prefix, char path[HOST_PATH_MAX],
-               char *err)
+int place_path(const struct target *t, const char *dir, const char *prefix,
+               char path[HOST_PATH_MAX], char *err)
 {
 	char name[HOST_PATH_MAX];
 	char *cwd = dir[0] == '/' ? NULL : getcwd(NULL, 0);

@@ -89,7 +89,8 @@ static void process_ended(struct run *r, pid_t pid, int status, const struct rus
 	} else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS) {
 		host_add(&s->nr_failed, 1);
 		note(r->t,
-		     "task %s[%u] was killed by SIGBUS: its memory could not be read back, or a file "
+		     "task %s[%u] was killed by SIGBUS: its memory could not be read back, or a "
+		     "file "
 		     "it maps has become shorter",
 		     slot ? slot->function : "?", slot ? slot->index : 0);
 	} else if (WIFSIGNALED(status)) {

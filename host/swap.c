@@ -44,7 +44,8 @@ static bool kind_is_zram(const struct target *t)
 
 static const char *choose_dir(const struct target *t, const char **why)
 {
-	return place_choose(t->config.swap_dir, "host.swap_dir", t->req->swap_bytes, PLACE_SWAP, why);
+	return place_choose(t->config.swap_dir, "host.swap_dir", t->req->swap_bytes, PLACE_SWAP,
+	                    why);
 }
 
 int swap_check(struct target *t, char *err)

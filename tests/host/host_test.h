@@ -60,6 +60,7 @@ struct test_request {
 	struct target_request req;
 	struct target_group group[4];
 	struct target_setting setting[8];
+	struct target_files files[4];
 };
 
 __attribute__((unused)) static void test_request_init(struct test_request *r, void *bodies)
@@ -71,6 +72,7 @@ __attribute__((unused)) static void test_request_init(struct test_request *r, vo
 	r->req.seed = test_seed();
 	r->req.setting = r->setting;
 	r->req.group = r->group;
+	r->req.files = r->files;
 	r->req.max_ns = 20 * SECOND;
 	r->req.body = test_run_body;
 	r->req.program = bodies;
@@ -94,6 +96,17 @@ __attribute__((unused)) static void test_set(struct test_request *r, const char 
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	snprintf(s->value, sizeof(s->value), "%s", value);
 	snprintf(s->origin, sizeof(s->origin), "test");
+}
+
+__attribute__((unused)) static struct target_files *test_files(struct test_request *r,
+                                                               const char *name, u64 size, u32 nr)
+{
+	struct target_files *f = &r->files[r->req.nr_files++];
+
+	snprintf(f->name, sizeof(f->name), "%s", name);
+	f->size_bytes = size;
+	f->nr = nr;
+	return f;
 }
 
 __attribute__((unused)) static s64 test_counter(const struct target_result *res, const char *name)
@@ -190,7 +203,7 @@ __attribute__((unused)) static void state_read(struct host_state_text *s)
 	state_add_dir(s, "/sys/fs/cgroup", "quire", false);
 	state_add_dir(s, "/sys/fs/cgroup/memory", "quire", false);
 	state_add_dir(s, "/sys/block", "zram", false);
-	state_add_dir(s, "/var/tmp", "quire-swap", false);
+	state_add_dir(s, "/var/tmp", "quire-", false);
 	state_add_dir(s, "/run", "quire", false);
 	state_add_dir(s, "/tmp", "quire-host-0", false);
 

@@ -2,7 +2,7 @@
  * The host is as before, whatever ends a run.
  *
  * Each test reads the state of the host (swap areas, all sysctls of vm, huge pages, cgroups, zram
- * devices, files, leftover processes), lets a run change it, ends that run in its own way, and
+ * devices, swap and scenario files, leftover processes), lets a run change it, ends that run in its own way, and
  * compares. Sizes are small: swap of 64 to 192 MB, a ballast of at most 1 GB that leaves many more.
  * Needs root; what a host lacks beyond that (zram, a memory cgroup) skips a test and says so.
  */
@@ -18,12 +18,30 @@ static struct host_state_text before;
 
 /* ---- bodies ---- */
 
+/* Leaves pages of files in the cache, dirty ones and a temporary file among them. */
+static int use_files(struct target_task *t)
+{
+	u64 done;
+	u32 fd;
+	int err = ops->file_open(t, t->index, &fd);
+
+	if (!err)
+		err = ops->file_read(t, fd, 0, 1 * MB, &done);
+	if (!err)
+		err = ops->file_write(t, fd, 2 * MB, 1 * MB, &done);
+	if (!err)
+		err = ops->file_temporary(t, &fd);
+	return err ? err : ops->file_write(t, fd, 0, 1 * MB, &done);
+}
+
 static int body_hosttask(struct target_task *t, char *err)
 {
 	u64 va;
 
 	(void)err;
 	prctl(PR_SET_NAME, "hosttask");
+	if (use_files(t) != 0)
+		return -EIO;
 	if (ops->mmap(t, 32 * MB, TARGET_PROT_READ | TARGET_PROT_WRITE, 0, &va) != 0)
 		return -ENOMEM;
 	for (int i = 0; i < 3; i++) {
@@ -69,6 +87,8 @@ static int body_stays(struct target_task *t, char *err)
 	prctl(PR_SET_NAME, "hosttask");
 	if (strcmp(t->function, "stays") == 0)
 		ops->spawn(t, TARGET_FORK, "child", arg, &child);
+	if (strcmp(t->function, "stays") == 0)
+		use_files(t);
 	if (ops->mmap(t, 16 * MB, TARGET_PROT_READ | TARGET_PROT_WRITE, 0, &va) == 0)
 		ops->access(t, va, 16 * MB, TARGET_FILL, 0);
 	return ops->sleep(t, 1000 * SECOND);
@@ -95,10 +115,18 @@ static void request_ballast(struct test_request *r, u64 mb)
 	strcpy(r->req.limit_kind, "ballast");
 }
 
+/* Two to read, and one that is a hole. */
+static void request_files(struct test_request *r, u64 size)
+{
+	test_files(r, "data", size, 2);
+	test_files(r, "hole", 64 * MB, 1)->sparse = true;
+}
+
 static void request_all(struct test_request *r, const char *body)
 {
 	test_request_init(r, bodies);
 	test_group(r, body, 2);
+	request_files(r, 24 * MB);
 	request_ballast(r, 512);
 	r->req.swap_bytes = 64 * MB;
 	strcpy(r->req.swap_kind, "disk");
@@ -147,6 +175,7 @@ TEST(everything_is_undone_after_a_run)
 	assert_int_equal(ops->run(t, &res), 0);
 	assert_true(has(&res, "ballast: 512 MB"));
 	assert_true(has(&res, "swap: a file of 64.00 MB"));
+	assert_true(has(&res, "files: 48.00 MB on the disk in /var/tmp"));
 	assert_true(has(&res, "without effect here: reclaim.writeback_end"));
 	assert_true(has(&res, "throttle is emulated"));
 	assert_true(has(&res, "transparent huge pages"));
@@ -196,7 +225,12 @@ TEST(a_failed_open_leaves_nothing)
 	assert_non_null(strstr(err, "vm.overcommit_memory = 7"));
 	assert_host_as_before(&before, 0);
 
-	/* No room for the swap file, whose directory has been named. */
+	/* No room for the files, or for the swap file, in the directory that was named. */
+	request_all(&r, "hosttask");
+	test_set(&r, "host.file_dir", "/dev/shm");
+	assert_int_equal(ops->open(&r.req, &t, err), -EOPNOTSUPP);
+	assert_non_null(strstr(err, "/dev/shm: its file system lives in memory"));
+	assert_host_as_before(&before, 0);
 	request_all(&r, "hosttask");
 	test_set(&r, "host.swap_dir", "/dev/shm");
 	assert_int_equal(ops->open(&r.req, &t, err), -EOPNOTSUPP);
@@ -220,6 +254,7 @@ TEST(a_zram_device_comes_and_goes)
 	state_read(&before);
 	test_request_init(&r, bodies);
 	test_group(&r, "hosttask", 1);
+	request_files(&r, 4 * MB);
 	r.req.swap_bytes = 64 * MB;
 	strcpy(r.req.swap_kind, "zram");
 	rc = ops->open(&r.req, &t, err);
@@ -414,6 +449,39 @@ TEST(a_kill_at_any_moment_leaves_nothing)
 	}
 }
 
+/* A kill while gigabytes of files are being written, which takes most of a run. */
+TEST(a_kill_while_files_are_made_leaves_nothing)
+{
+	struct rand_stream rand;
+
+	rand_init(&rand, test_seed(), 2, 0);
+	state_read(&before);
+	for (int i = 0; i < 6; i++) {
+		struct test_request r;
+		char err[TARGET_ERROR_MAX];
+		struct target *t;
+		struct timespec ts = {.tv_nsec = (long)rand_below(&rand, 300000000)};
+		pid_t runner;
+		int status;
+
+		fflush(NULL);
+		runner = fork();
+		assert_true(runner >= 0);
+		if (runner == 0) {
+			test_request_init(&r, bodies);
+			test_group(&r, "stays", 1);
+			test_files(&r, "large", 512 * MB, 4);
+			if (ops->open(&r.req, &t, err) == 0)
+				ops->close(t);
+			_exit(0);
+		}
+		nanosleep(&ts, NULL);
+		kill(runner, i % 3 == 2 ? SIGTERM : SIGKILL);
+		assert_int_equal(waitpid(runner, &status, 0), runner);
+		assert_host_as_before(&before, 10000);
+	}
+}
+
 /* Runner and watcher both killed: the next run finds the journal. */
 TEST(the_next_run_undoes_what_a_killed_watcher_left)
 {
@@ -440,6 +508,7 @@ TEST(the_next_run_undoes_what_a_killed_watcher_left)
 
 	test_request_init(&r, bodies);
 	test_group(&r, "hosttask", 1);
+	request_files(&r, 4 * MB);
 	assert_int_equal(test_run(&r, &res), 0);
 	assert_true(has(&res, "an earlier run was killed together with its watcher"));
 	/* Its tasks have ended by themselves. */
