@@ -201,7 +201,12 @@ static void print_settings(const struct config *a, const struct config *b)
 
 static void print_identity(const char *name, const char *path, const struct results *r)
 {
-	printf("  %s  %s: commit %s, sources %s\n", name, path, r->commit, r->sources);
+	char first[16];
+	char text[1024];
+
+	snprintf(first, sizeof(first), "  %s  ", name);
+	snprintf(text, sizeof(text), "%s: commit %s, sources %s", path, r->commit, r->sources);
+	text_wrap(stdout, first, text, GRID_WIDTH);
 }
 
 static const char *const time_metric[] = {"elapsed", "sys", "user"};
@@ -230,7 +235,7 @@ static void metric_row(struct grid *grid, const char *title, const char *metric,
 		bool interval = c->n > 1 && c->base != 0;
 
 		grid_cell(grid, interval ? "[%.3f, %.3f]" : "-", c->ratio_lo, c->ratio_hi);
-		grid_cell(grid, isfinite(c->g) && c->n > 1 ? "%+.1f" : "-", c->g);
+		grid_cell(grid, "%s", c->n > 1 ? format_effect(text, c->g) : "-");
 	}
 	grid_cell(grid, c->n > 1 ? "%.4f" : "-", c->p);
 	grid_cell(grid, "%s", c->significant ? metric_judgement(metric, c->base, c->value) : "");
@@ -326,7 +331,7 @@ static int compare_two(const char *const *path, const struct results *r, bool di
 
 	if (!check_pair(path, r))
 		return CLI_USAGE;
-	printf("%s%s%s\n", r[0].scenario, *r[0].title ? ": " : "", r[0].title);
+	text_title(stdout, &r[0]);
 	print_identity("A", path[0], &r[0]);
 	print_identity("B", path[1], &r[1]);
 	for (u32 i = 0; i < r[1].nr_columns; i++) {

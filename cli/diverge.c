@@ -19,6 +19,7 @@
 #include "cli/sim_target.h"
 #include "cli/stop.h"
 #include "lib/bug.h"
+#include "report/grid.h"
 
 #define CHUNK 1024 /* events */
 #define CHILD_FAILED 125
@@ -226,6 +227,8 @@ void diverge_free(struct divergence *d)
 
 static void print_side(FILE *f, const struct divergence *d, int i, const char *name)
 {
+	char first[256];
+	char line[512];
 	char time[EVENT_TEXT_MAX];
 	char text[EVENT_TEXT_MAX];
 
@@ -233,8 +236,11 @@ static void print_side(FILE *f, const struct divergence *d, int i, const char *n
 		fprintf(f, "    %s: has ended\n", name);
 		return;
 	}
-	fprintf(f, "    %s: %s, CPU %u, %s\n      %s\n", name, event_time(time, d->event[i].clock),
-	        d->event[i].cpu, d->where[i], event_text(text, &d->event[i]));
+	snprintf(first, sizeof(first), "    %s: ", name);
+	snprintf(line, sizeof(line), "%s, CPU %u, %s", event_time(time, d->event[i].clock),
+	         d->event[i].cpu, d->where[i]);
+	text_wrap(f, first, line, GRID_WIDTH);
+	fprintf(f, "      %s\n", event_text(text, &d->event[i]));
 }
 
 /* The n-th line of @state; its length to *@len. NULL behind the last. */
@@ -273,6 +279,19 @@ static const char *partner(const char *mine, const char *line, size_t len, const
 
 #define STATE_LINES 12
 
+/* A line of a dump, which is indented as it is there. @name: whose, if not of both. */
+static void print_line(FILE *f, const char *name, const char *line, size_t len)
+{
+	size_t indent = strspn(line, " ");
+	char first[256];
+	char text[1024];
+
+	snprintf(first, sizeof(first), "    %s%s%*s", name ? name : "", name ? ":" : "",
+	         (int)indent, "");
+	snprintf(text, sizeof(text), "%.*s", (int)(len - indent), line + indent);
+	text_wrap(f, first, text, GRID_WIDTH);
+}
+
 /* Zones and LRU lists always; of the rest what is not the same in both. */
 static void print_state(FILE *f, const struct divergence *d, const char *const name[2])
 {
@@ -302,13 +321,9 @@ static void print_state(FILE *f, const struct divergence *d, const char *const n
 			nr_left++;
 			continue;
 		}
-		if (same) {
-			fprintf(f, "    %.*s\n", (int)len, line);
-			continue;
-		}
-		fprintf(f, "    %s:%.*s\n", name[0], (int)len, line);
-		if (other)
-			fprintf(f, "    %s:%.*s\n", name[1], (int)other_len, other);
+		print_line(f, same ? NULL : name[0], line, len);
+		if (other && !same)
+			print_line(f, name[1], other, other_len);
 	}
 	if (nr_left)
 		fprintf(f, "      and %u more lines that differ (--stop-at '#%lu' prints all)\n",
@@ -317,18 +332,23 @@ static void print_state(FILE *f, const struct divergence *d, const char *const n
 
 void diverge_print(FILE *f, const struct divergence *d, const char *const name[2], u64 seed)
 {
+	char line[512];
 	char time[EVENT_TEXT_MAX];
 	char text[EVENT_TEXT_MAX];
 
-	fprintf(f, "\n  where %s and %s part, seed %lu: ", name[0], name[1], seed);
-	if (!d->found) {
-		fprintf(f,
-		        d->given_up ? "not within %lu events\n"
-		                    : "nowhere; all %lu events are the same\n",
-		        d->nr_common);
+	if (d->found)
+		snprintf(text, sizeof(text), "event #%lu", d->nr_common + 1);
+	else
+		snprintf(text, sizeof(text),
+		         d->given_up ? "not within %lu events"
+		                     : "nowhere; all %lu events are the same",
+		         d->nr_common);
+	snprintf(line, sizeof(line), "where %s and %s part, seed %lu: %s", name[0], name[1], seed,
+	         text);
+	fputc('\n', f);
+	text_wrap(f, "  ", line, GRID_WIDTH);
+	if (!d->found)
 		return;
-	}
-	fprintf(f, "event #%lu\n", d->nr_common + 1);
 	if (d->has_last)
 		fprintf(f, "    both: %s, CPU %u, task %u: %s\n", event_time(time, d->last.clock),
 		        d->last.cpu, d->last.task, event_text(text, &d->last));

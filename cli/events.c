@@ -46,7 +46,8 @@ char *event_text(char *buf, const struct sim_trace_event *e)
 	else
 		n += snprintf(buf + n, EVENT_TEXT_MAX - (size_t)n, w->hex ? " %s %#lx" : " %s %lu",
 		              w->a, e->a);
-	if (w->a && w->b)
+	/* Policies that do not look at free pages give 0 for them. */
+	if (w->a && w->b && !(e->event == EVENT_MADVISE_CHOICE && !e->b))
 		snprintf(buf + n, EVENT_TEXT_MAX - (size_t)n, ", %s %lu", w->b, e->b);
 	return buf;
 }

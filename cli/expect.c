@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "report/grid.h"
 
 struct lookup {
 	const struct results *r;
@@ -62,13 +63,14 @@ static int check_target(struct lookup *l, bool changed, FILE *f)
 
 		if (met == 1)
 			continue;
-		if (met < 0) /* the reason names the expectation */
-			fprintf(f, "  cannot be told: %s:%d: %s\n", s->path, s->expectation[k].line,
-			        why);
-		else
-			fprintf(f, "  NOT MET%s: %s:%d: %s: %s\n",
-			        changed ? " with these settings" : "", s->path,
-			        s->expectation[k].line, s->expectation[k].text, why);
+		fprintf(f, "  %s: %s:%d\n",
+		        met < 0   ? "cannot be told"
+		        : changed ? "NOT MET with these settings"
+		                  : "NOT MET",
+		        s->path, s->expectation[k].line);
+		if (met == 0) /* else the reason names it */
+			text_wrap(f, "    ", s->expectation[k].text, GRID_WIDTH);
+		text_wrap(f, "    ", why, GRID_WIDTH);
 		if (met < 0 || !changed)
 			status = CLI_FAILED;
 	}

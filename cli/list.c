@@ -10,6 +10,7 @@
 #include "core/vmstat.h"
 #include "load/profile.h"
 #include "load/scenario.h"
+#include "report/metric.h"
 #include "world/cost.h"
 
 /* ---- files ------------------------------------------------------------------------------------ */
@@ -245,12 +246,22 @@ static int list_counters(const char *only)
 #undef X
 	};
 
+	static const char *const good[] = {[METRIC_NEUTRAL] = "",
+	                                   [METRIC_LESS] = "; less is good",
+	                                   [METRIC_MORE] = "; more is good"};
+	const struct metric_info *m;
+	char made_of[128];
+
 	(void)only;
 	for (u32 i = 0; i < NR_VM_ITEMS; i++)
 		printf("%-34s amount, kept per %s\n", vm_item_name[i],
 		       strcmp(where[i], "ZONE") == 0 ? "zone" : "node (per zone before 4.8)");
 	for (u32 i = 0; i < NR_VM_EVENTS; i++)
 		printf("%-34s event\n", vm_event_name[i]);
+	printf("\nmmtests' metrics, made of these\n");
+	for (u32 i = 0; (m = metric_derived_at(i)); i++)
+		printf("%-34s %s: %s%s\n", m->name, m->title, metric_made_of(made_of, i),
+		       good[m->good]);
 	return CLI_OK;
 }
 
@@ -269,7 +280,8 @@ static const struct topic {
          list_knobs, true},
 	{"costs", "charged operations: what each takes and where the number comes from", list_costs,
          true},
-	{"counters", "counters, under their /proc/vmstat names", list_counters, false},
+	{"counters", "counters under their /proc/vmstat names, and what mmtests makes of them",
+         list_counters, false},
 };
 
 /* Of words that are no topic the verb speaks itself. */

@@ -9,9 +9,6 @@
 
 #include <stdio.h>
 
-static const char *const lru_name[NR_LRU_LISTS] = {"inactive_anon", "active_anon", "inactive_file",
-                                                   "active_file", "unevictable"};
-
 static const char *against_marks(long free, const struct zone *z)
 {
 	if (free < (long)wmark(z, WMARK_MIN))
@@ -28,7 +25,7 @@ static void dump_zone(struct machine *m, FILE *f, const struct zone *z)
 	fprintf(f, "  node %u zone %s: free %ld, %s (min %lu low %lu high %lu)\n",
 	        z->pgdat->node_id, z->name, free, against_marks(free, z), wmark(z, WMARK_MIN),
 	        wmark(z, WMARK_LOW), wmark(z, WMARK_HIGH));
-	fprintf(f, "    the counter says %ld, managed %lu; blocks by order:",
+	fprintf(f, "    counter %ld, managed %lu; blocks by order",
 	        atomic_long_peek(&z->stat.v[NR_FREE_PAGES]), z->managed_pages);
 	for (int o = 0; o < MAX_ORDER; o++)
 		fprintf(f, " %lu", z->free_area[o].nr_free);
@@ -40,9 +37,10 @@ static void dump_zone(struct machine *m, FILE *f, const struct zone *z)
 
 static void dump_lruvec(FILE *f, const struct lruvec *l, const char *where)
 {
-	fprintf(f, "  %s:", where);
-	for (int i = 0; i < NR_LRU_LISTS; i++)
-		fprintf(f, " %s %lu", lru_name[i], l->list[i].nr);
+	fprintf(f, "  %s: inactive/active anon %lu/%lu, file %lu/%lu, unevictable %lu", where,
+	        l->list[LRU_INACTIVE_ANON].nr, l->list[LRU_ACTIVE_ANON].nr,
+	        l->list[LRU_INACTIVE_FILE].nr, l->list[LRU_ACTIVE_FILE].nr,
+	        l->list[LRU_UNEVICTABLE].nr);
 	if (l->lru_lock.owner)
 		fprintf(f, "\n    lru_lock held by CPU %u, %u wait", l->lru_lock.owner - 1,
 		        l->lru_lock.nr_waiters);
@@ -89,25 +87,23 @@ static void dump_cpu(struct machine *m, FILE *f, u32 cpu)
 	const struct cpu_data *d = m->cpu[cpu];
 	struct pglist_data *pgdat;
 	struct zone *z;
+	char lists[32];
 	u32 nr = 0;
 
-	if (d)
-		nr = nr_adding(&d->pvec) + d->pvec.lru_rotate.nr + d->pvec.lru_deactivate.nr +
-		     d->pvec.lru_lazyfree.nr + d->pvec.activate_page.nr;
-	for_each_populated_zone (m, pgdat, z)
-		nr += z->pcp[cpu] && z->pcp[cpu]->count;
-	if (!nr)
-		return;
-	fprintf(f, "  CPU %u:", cpu);
+	snprintf(lists, sizeof(lists), "  CPU %u lists:", cpu);
 	for_each_populated_zone (m, pgdat, z)
 		if (z->pcp[cpu] && z->pcp[cpu]->count)
-			fprintf(f, " %s %d of %d (batch %d),", z->name, z->pcp[cpu]->count,
-			        z->pcp[cpu]->high, z->pcp[cpu]->batch);
-	if (d)
-		fprintf(f, " batches: add %u rotate %u deactivate %u lazyfree %u activate %u",
-		        nr_adding(&d->pvec), d->pvec.lru_rotate.nr, d->pvec.lru_deactivate.nr,
+			fprintf(f, "%s %s %d of %d (batch %d)", nr++ ? "," : lists, z->name,
+			        z->pcp[cpu]->count, z->pcp[cpu]->high, z->pcp[cpu]->batch);
+	if (nr)
+		fputc('\n', f);
+	if (d && nr_adding(&d->pvec) + d->pvec.lru_rotate.nr + d->pvec.lru_deactivate.nr +
+	                 d->pvec.lru_lazyfree.nr + d->pvec.activate_page.nr)
+		fprintf(f,
+		        "  CPU %u batches: add %u rotate %u deactivate %u lazyfree %u activate "
+		        "%u\n",
+		        cpu, nr_adding(&d->pvec), d->pvec.lru_rotate.nr, d->pvec.lru_deactivate.nr,
 		        d->pvec.lru_lazyfree.nr, d->pvec.activate_page.nr);
-	fputc('\n', f);
 }
 
 /* ---- swap, dirty state --------------------------------------------------------------------------- */

@@ -85,3 +85,14 @@ char *format_comparison(char *buf, const struct comparison *c)
 		format_change(buf, c->ratio);
 	return buf;
 }
+
+char *format_effect(char *buf, double g)
+{
+	if (!isfinite(g))
+		snprintf(buf, FORMAT_MAX, "-");
+	else if (fabs(g) > 100)
+		snprintf(buf, FORMAT_MAX, "%s", g > 0 ? ">+100" : "<-100");
+	else
+		snprintf(buf, FORMAT_MAX, "%+.1f", g);
+	return buf;
+}

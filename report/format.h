@@ -31,4 +31,7 @@ char *format_change(char *buf, double ratio);
  */
 char *format_comparison(char *buf, const struct comparison *c);
 
+/* An effect size: "+1.4"; ">+100" where the runs hardly differ among themselves; "-" where not at all. */
+char *format_effect(char *buf, double g);
+
 #endif

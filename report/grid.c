@@ -23,6 +23,16 @@ void grid_column(struct grid *g, char align)
 	g->align[g->nr_columns++] = align;
 }
 
+static void add_cell(struct grid *g, const char *text)
+{
+	if (!(g->nr_cells & (g->nr_cells - 1))) { /* room doubles at powers of two */
+		g->cell = realloc(g->cell, sizeof(*g->cell) * (g->nr_cells ? 2 * g->nr_cells : 1));
+		if (!g->cell)
+			panic("out of host memory for a table");
+	}
+	g->cell[g->nr_cells++] = report_strdup(text);
+}
+
 void grid_cell(struct grid *g, const char *fmt, ...)
 {
 	char text[512];
@@ -31,12 +41,23 @@ void grid_cell(struct grid *g, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (!(g->nr_cells & (g->nr_cells - 1))) { /* room doubles at powers of two */
-		g->cell = realloc(g->cell, sizeof(*g->cell) * (g->nr_cells ? 2 * g->nr_cells : 1));
-		if (!g->cell)
-			panic("out of host memory for a table");
-	}
-	g->cell[g->nr_cells++] = report_strdup(text);
+	add_cell(g, text);
+}
+
+#define HEADING '\f' /* begins the first cell of a row that is one */
+
+void grid_heading(struct grid *g, const char *fmt, ...)
+{
+	char text[512] = {HEADING};
+	va_list ap;
+
+	VM_BUG_ON(g->nr_cells % g->nr_columns);
+	va_start(ap, fmt);
+	vsnprintf(text + 1, sizeof(text) - 1, fmt, ap);
+	va_end(ap);
+	add_cell(g, text);
+	while (g->nr_cells % g->nr_columns)
+		add_cell(g, "");
 }
 
 void grid_free(struct grid *g)
@@ -54,61 +75,157 @@ static const char *cell_at(const struct grid *g, u32 row, u32 column)
 	return i < g->nr_cells ? g->cell[i] : "";
 }
 
+static bool is_heading(const struct grid *g, u32 row)
+{
+	return cell_at(g, row, 0)[0] == HEADING;
+}
+
 static void measure(const struct grid *g, u32 *width)
 {
 	for (u32 i = 0; i < g->nr_cells; i++) {
 		u32 *w = &width[i % g->nr_columns];
 
-		*w = max_t(u32, *w, (u32)strlen(g->cell[i]));
+		if (!is_heading(g, i / g->nr_columns))
+			*w = max_t(u32, *w, (u32)strlen(g->cell[i]));
 	}
 }
 
-/* Columns 0 .. @nr_fixed - 1, then @from .. @to - 1. Spaces are only printed before text. */
-static void print_row(const struct grid *g, FILE *f, u32 indent, const u32 *width, u32 nr_fixed,
-                      u32 from, u32 to, u32 row)
+/* How much of @text fits into @room: to its end, a space, or behind a slash; at least one word. */
+static u32 line_length(const char *text, u32 room)
 {
-	u32 at = 0;        /* characters printed */
-	u32 left = indent; /* where the column begins */
+	u32 best = 0;
+	u32 i;
 
-	for (u32 c = 0; c < to; c++) {
-		const char *text = cell_at(g, row, c);
-		u32 len = (u32)strlen(text);
-		u32 start = left + (g->align[c] == 'r' ? width[c] - len : 0);
+	for (i = 0; text[i]; i++) {
+		if (i > room && best)
+			return best;
+		if (text[i] == ' ' || (i && text[i - 1] == '/'))
+			best = i;
+	}
+	return i <= room || !best ? i : best;
+}
 
-		if (c >= nr_fixed && c < from)
-			continue;
-		if (len) {
-			fprintf(f, "%*s%s", (int)(start - at), "", text);
-			at = start + len;
+void text_wrap(FILE *f, const char *first, const char *text, u32 width)
+{
+	u32 indent = (u32)strlen(first);
+	u32 room = width > indent ? width - indent : 1;
+
+	fputs(first, f);
+	text += strspn(text, " \t\n");
+	for (u32 at = 0; *text;) {
+		u32 len = (u32)strcspn(text, " \t\n");
+
+		/* Word by word, as newlines of the text are spaces here. */
+		if (at && at + 1 + len > room) {
+			fprintf(f, "\n%*s", (int)indent, "");
+			at = 0;
 		}
-		left += width[c] + g->gap;
+		if (len > room) /* a path: behind one of its slashes */
+			len = min(len, line_length(text, room));
+		at += (u32)fprintf(f, "%s%.*s", at ? " " : "", (int)len, text);
+		text += len;
+		if (*text && !strchr(" \t\n", *text)) /* in the middle of a word */
+			at = room;
+		text += strspn(text, " \t\n");
 	}
 	fputc('\n', f);
 }
+
+/* Columns that are printed: 0 .. @nr_fixed - 1, then @from .. @to - 1. */
+struct slice {
+	u32 indent;
+	u32 gap;
+	u32 nr_fixed;
+	u32 from;
+	u32 to;
+	const u32 *width;
+};
+
+static u32 slice_width(const struct slice *s)
+{
+	u32 at = s->indent;
+
+	for (u32 c = 0; c < s->to; c++)
+		if (c < s->nr_fixed || c >= s->from)
+			at += s->width[c] + s->gap;
+	return at - s->gap;
+}
+
+/* What is left of the last column's text goes on below its beginning. */
+static void print_rest(FILE *f, const char *text, u32 left, u32 room)
+{
+	while (*text) {
+		u32 len = line_length(text, room);
+
+		fprintf(f, "\n%*s%.*s", (int)left, "", (int)len, text);
+		text += len;
+		text += *text == ' ';
+	}
+}
+
+/* Spaces are only printed before text. @wrapped: the width of the last column, 0 if it is whole. */
+static void print_row(const struct grid *g, FILE *f, const struct slice *s, u32 row, u32 wrapped)
+{
+	u32 at = 0;           /* characters printed */
+	u32 left = s->indent; /* where the column begins */
+
+	if (is_heading(g, row)) {
+		fprintf(f, "%*s%s\n", (int)s->indent, "", cell_at(g, row, 0) + 1);
+		return;
+	}
+	for (u32 c = 0; c < s->to; c++) {
+		const char *text = cell_at(g, row, c);
+		u32 len = (u32)strlen(text);
+		u32 start = left + (g->align[c] == 'r' ? s->width[c] - len : 0);
+
+		if (c >= s->nr_fixed && c < s->from)
+			continue;
+		if (wrapped && c + 1 == g->nr_columns && len > wrapped) {
+			u32 first = line_length(text, wrapped);
+
+			fprintf(f, "%*s%.*s", (int)(left - at), "", (int)first, text);
+			print_rest(f, text + first + (text[first] == ' '), left, wrapped);
+		} else if (len) {
+			fprintf(f, "%*s%s", (int)(start - at), "", text);
+			at = start + len;
+		}
+		left += s->width[c] + s->gap;
+	}
+	fputc('\n', f);
+}
+
+#define WRAPPED_MIN 12 /* characters to which a last column may be wrapped */
 
 void grid_print(const struct grid *g, FILE *f, u32 indent, u32 width, u32 nr_fixed)
 {
 	u32 w[GRID_COLUMNS_MAX] = {0};
 	u32 nr_rows = DIV_ROUND_UP(g->nr_cells, g->nr_columns);
-	u32 fixed = indent;
-	u32 from = nr_fixed;
+	struct slice s = {indent, g->gap, g->nr_columns, 0, g->nr_columns, w};
+	u32 before_last;
 
 	measure(g, w);
-	for (u32 c = 0; c < nr_fixed; c++)
-		fixed += w[c] + g->gap;
-	do {
-		u32 used = fixed;
-		u32 to = from;
+	if (slice_width(&s) > width && s.gap > 1)
+		s.gap = 1;
+	before_last = slice_width(&s) - w[g->nr_columns - 1];
+	if (slice_width(&s) <= width || (g->wrap && before_last + WRAPPED_MIN <= width)) {
+		u32 wrapped = slice_width(&s) <= width ? 0 : width - before_last;
 
+		for (u32 row = 0; row < nr_rows; row++)
+			print_row(g, f, &s, row, wrapped);
+		return;
+	}
+	s.gap = g->gap;
+	s.nr_fixed = s.from = s.to = nr_fixed;
+	do {
 		/* At least one column, however wide. */
-		while (to < g->nr_columns && (to == from || used + w[to] <= width)) {
-			used += w[to] + g->gap;
-			to++;
-		}
-		if (from > nr_fixed)
+		do
+			s.to++;
+		while (s.to < g->nr_columns && slice_width(&s) + s.gap + w[s.to] <= width);
+		s.to = min(s.to, g->nr_columns);
+		if (s.from > nr_fixed)
 			fputc('\n', f);
 		for (u32 row = 0; row < nr_rows; row++)
-			print_row(g, f, indent, w, nr_fixed, from, to, row);
-		from = to;
-	} while (from < g->nr_columns);
+			print_row(g, f, &s, row, 0);
+		s.from = s.to;
+	} while (s.from < g->nr_columns);
 }

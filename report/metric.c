@@ -3,6 +3,7 @@
  */
 #include "report/metric.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* How a derived metric is made of two sums of counters. */
@@ -82,6 +83,21 @@ static const struct derived derived[] = {
 const struct metric_info *metric_derived_at(u32 i)
 {
 	return i < ARRAY_SIZE(derived) ? &derived[i].info : NULL;
+}
+
+char *metric_made_of(char *buf, u32 i)
+{
+	static const char *const form[] = {
+		[SUM] = "%s",
+		[DIFFERENCE] = "%s - %s",
+		[PERCENT] = "100 x %s / %s",
+		[SHARE] = "100 x %1$s / (%1$s + %2$s)",
+		[RATE] = "%s / elapsed seconds",
+	};
+	const struct derived *d = &derived[i];
+
+	snprintf(buf, 128, form[d->how], d->a, d->b);
+	return buf;
 }
 
 static const struct derived *find(const char *name)

@@ -34,6 +34,9 @@ struct metric_info {
 /* The derived metrics in mmtests' order; NULL behind the last. */
 const struct metric_info *metric_derived_at(u32 i);
 
+/* What the i-th is made of: "100 x pgsteal_kswapd / pgscan_kswapd", to @buf of 128 bytes. */
+char *metric_made_of(char *buf, u32 i);
+
 /*
  * The value of a derived metric. False if the record does not have what it is made of, or if that
  * gives no value: the efficiency of a reclaim that scanned nothing.

@@ -37,31 +37,6 @@ static bool first_of_metric(const struct experiment *e, u32 i)
 	return true;
 }
 
-/* Text in lines of at most @width characters, the first after @first, the others after spaces. */
-static void print_wrapped(FILE *f, const char *first, const char *text, size_t width)
-{
-	size_t indent = strlen(first);
-	size_t at = indent;
-
-	fputs(first, f);
-	for (const char *p = text + strspn(text, " \t\n"); *p; p += strspn(p, " \t\n")) {
-		size_t len = strcspn(p, " \t\n");
-
-		if (at > indent && at + 1 + len > width) {
-			fprintf(f, "\n%*s", (int)indent, "");
-			at = indent;
-		}
-		if (at > indent) {
-			fputc(' ', f);
-			at++;
-		}
-		fprintf(f, "%.*s", (int)len, p);
-		at += len;
-		p += len;
-	}
-	fputc('\n', f);
-}
-
 static void print_heading(FILE *f, const struct experiment *e)
 {
 	const struct results *r = &e->results;
@@ -70,8 +45,8 @@ static void print_heading(FILE *f, const struct experiment *e)
 	char name[128];
 
 	snprintf(name, sizeof(name), "%s: ", e->name);
-	print_wrapped(f, name, r->title, 96);
-	fprintf(f, "  published  %s\n", e->source);
+	text_wrap(f, name, r->title, GRID_WIDTH);
+	text_wrap(f, "  published  ", e->source, GRID_WIDTH);
 	fprintf(f, "  simulated  profile %s, %u CPU%s, %s, kernel %s, ", run->machine, run->nr_cpus,
 	        run->nr_cpus == 1 ? "" : "s", ram ? ram : "?", run->kernel);
 	if (r->nr_seeds == 1)
@@ -99,7 +74,7 @@ static void figures_line(char *buf, const struct experiment *e, const char *vari
 	format_time_line(buf, ns[0], ns[1], ns[2]);
 }
 
-/* The mail's own lines, where it has all three times. */
+/* The mail's own lines, where it has all three times, above ours. */
 static void print_lines(FILE *f, const struct experiment *e)
 {
 	const struct results *r = &e->results;
@@ -107,9 +82,6 @@ static void print_lines(FILE *f, const struct experiment *e)
 	struct grid grid;
 
 	grid_init(&grid, "lll");
-	grid_cell(&grid, "%s", "");
-	grid_cell(&grid, "published");
-	grid_cell(&grid, r->nr_seeds > 1 ? "simulated, mean of %u" : "simulated", r->nr_seeds);
 	for (u32 i = 0; i < e->nr_figures; i++) {
 		const char *variant = e->figure[i].variant;
 		const struct result_column *c = results_find(r, variant, "", NULL);
@@ -123,17 +95,23 @@ static void print_lines(FILE *f, const struct experiment *e)
 			continue;
 		any = true;
 		grid_cell(&grid, "%s", variant);
+		grid_cell(&grid, "published");
 		grid_cell(&grid, "%s", line);
+		grid_cell(&grid, "%s", "");
+		grid_cell(&grid, "simulated");
 		if (!c || !column_mean(r, c, &mean)) {
 			grid_cell(&grid, "not run");
 			continue;
 		}
-		grid_cell(&grid, "%s",
-		          format_time_line(line, mean.user_ns, mean.sys_ns, mean.elapsed_ns));
+		format_time_line(line, mean.user_ns, mean.sys_ns, mean.elapsed_ns);
 		record_free(&mean);
+		if (r->nr_seeds > 1)
+			grid_cell(&grid, "%s  (mean of %u)", line, r->nr_seeds);
+		else
+			grid_cell(&grid, "%s", line);
 	}
 	if (any) {
-		grid_print(&grid, f, 2, GRID_WIDTH + 20, 1);
+		grid_print(&grid, f, 2, GRID_WIDTH, 3);
 		fputc('\n', f);
 	}
 	grid_free(&grid);
@@ -153,10 +131,12 @@ static const char *figure_value(char *buf, const struct figure *f, double v)
 	return buf;
 }
 
-/* Against nothing there is no percentage. */
+/* Against nothing there is no percentage, and what is fitted has no error to speak of. */
 static const char *figure_error(char *buf, const struct figure *f)
 {
-	if (f->published != 0)
+	if (f->fitted)
+		snprintf(buf, FORMAT_MAX, "fitted");
+	else if (f->published != 0)
 		snprintf(buf, FORMAT_MAX, "%+.1f%%", 100 * f->error);
 	else
 		snprintf(buf, FORMAT_MAX, "%s", f->simulated.mean == 0 ? "=" : "new");
@@ -172,9 +152,9 @@ static void figure_cells(struct grid *grid, const struct experiment *e, const st
 	grid_cell(grid, "%s", figure_value(text, f, f->published));
 	grid_cell(grid, f->published_ratio ? "%.2f" : "-", f->published_ratio);
 	if (!f->simulated.n) {
-		for (int i = 0; i < 6; i++)
-			grid_cell(grid, "-");
 		grid_cell(grid, "not run");
+		for (int i = 0; i < 5; i++)
+			grid_cell(grid, "-");
 		return;
 	}
 	grid_cell(grid, "%s", figure_value(text, f, f->simulated.mean));
@@ -184,40 +164,31 @@ static void figure_cells(struct grid *grid, const struct experiment *e, const st
 	          f->ratio_hi);
 	grid_cell(grid, "%s", figure_error(text, f));
 	grid_cell(grid, base || !f->published_ratio ? "-" : "%+.1f%%", 100 * f->ratio_error);
-	grid_cell(grid, "%s", f->fitted ? "fitted" : "");
 }
 
 static void print_figures(FILE *f, const struct experiment *e)
 {
+	static const char *const head[] = {"",      "published",    "ratio", "here",    "std",
+	                                   "ratio", "95% interval", "error", "of ratio"};
 	struct grid grid;
 
-	grid_init(&grid, "lrrrrrrrrl");
-	grid_cell(&grid, "%s", "");
-	grid_cell(&grid, "published");
-	grid_cell(&grid, "ratio");
-	grid_cell(&grid, "simulated");
-	grid_cell(&grid, "std");
-	grid_cell(&grid, "ratio");
-	grid_cell(&grid, "95%% interval");
-	grid_cell(&grid, "error");
-	grid_cell(&grid, "of ratio");
-	grid_cell(&grid, "%s", "");
+	grid_init(&grid, "lrrrrrrrr");
+	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
+		grid_cell(&grid, "%s", head[i]);
 	for (u32 i = 0; i < e->nr_figures; i++) {
 		const char *metric = e->figure[i].metric;
 
 		if (!first_of_metric(e, i))
 			continue;
 		if (e->figure[i].unit[0])
-			grid_cell(&grid, "%s (%s)", metric, e->figure[i].unit);
+			grid_heading(&grid, "%s (%s)", metric, e->figure[i].unit);
 		else
-			grid_cell(&grid, "%s", metric);
-		for (int blank = 0; blank < 9; blank++)
-			grid_cell(&grid, "%s", "");
+			grid_heading(&grid, "%s", metric);
 		for (u32 k = i; k < e->nr_figures; k++)
 			if (strcmp(e->figure[k].metric, metric) == 0)
 				figure_cells(&grid, e, &e->figure[k]);
 	}
-	grid_print(&grid, f, 2, GRID_WIDTH + 20, 1);
+	grid_print(&grid, f, 2, GRID_WIDTH, 1);
 	grid_free(&grid);
 	fputc('\n', f);
 	if (e->fitted && e->constant)
@@ -234,13 +205,13 @@ static void print_statistics(FILE *f, u32 nr_pairs)
 		return;
 	}
 	fprintf(f,
-	        "  Intervals are of 95%%, from %u pairs with the same seed. The spread is over "
-	        "seeds: over the\n  model's interleavings, not over machines.\n",
+	        "  Intervals are of 95%%, from %u pairs with the same seed. The spread is over\n"
+	        "  seeds: over the model's interleavings, not over machines.\n",
 	        nr_pairs);
 	if (nr_pairs < SIGNIFICANT_PAIRS)
 		fprintf(f,
-		        "  The smallest p that %u pairs allow is %.4g: no difference can be called "
-		        "significant.\n",
+		        "  n too small: the smallest p that %u pairs allow is %.4g, so nothing is\n"
+		        "  called significant.\n",
 		        nr_pairs, sign_flip_p_min(nr_pairs));
 }
 
@@ -301,7 +272,8 @@ static void print_claims(FILE *f, const struct experiment *e)
 		grid_cell(&grid, "%s", e->claim[i].text);
 	}
 	fputc('\n', f);
-	grid_print(&grid, f, 2, 200, 5);
+	grid.wrap = true;
+	grid_print(&grid, f, 2, GRID_WIDTH, 5);
 	grid_free(&grid);
 }
 
@@ -313,8 +285,7 @@ static void print_sensitivity(FILE *f, const struct experiment *e)
 		return;
 	fprintf(f,
 	        "\n  sensitivity: %u assumed constants halved and doubled, %u seed%s: those that "
-	        "take at "
-	        "least %.1f%%\n  of the CPUs' busy time in some variant\n",
+	        "take\n  at least %.1f%% of the CPUs' busy time in some variant\n",
 	        e->nr_constants, e->nr_seeds_sensitivity, e->nr_seeds_sensitivity == 1 ? "" : "s",
 	        100 * e->least_share);
 	if (!e->nr_sensitivities) {
@@ -340,7 +311,8 @@ static void print_sensitivity(FILE *f, const struct experiment *e)
 		grid_cell(&grid, s->twice ? "%.2f" : "-", s->twice);
 		grid_cell(&grid, "%s", s->source);
 	}
-	grid_print(&grid, f, 4, 200, 7);
+	grid.wrap = true;
+	grid_print(&grid, f, 4, GRID_WIDTH, 7);
 	grid_free(&grid);
 }
 
@@ -357,12 +329,12 @@ void experiment_print(FILE *f, const struct experiment *e)
 	if (e->nr_notes)
 		fputc('\n', f);
 	for (u32 i = 0; i < e->nr_notes; i++)
-		print_wrapped(f, "  note: ", e->note[i], 96);
+		text_wrap(f, "  note: ", e->note[i], GRID_WIDTH);
 	if (find_figure(e, e->baseline, "user"))
-		print_wrapped(f, "  note: ",
-		              "user time follows from the profile's cost of a store, and is no "
-		              "evidence for the model",
-		              96);
+		text_wrap(f, "  note: ",
+		          "user time follows from the profile's cost of a store, and is no "
+		          "evidence for the model",
+		          GRID_WIDTH);
 	for (u32 i = 0; i < e->results.nr_columns && all.nr < TEXT_GROUP_MAX; i++)
 		all.column[all.nr++] = &e->results.column[i];
 	text_notes(f, &all);

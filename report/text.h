@@ -22,6 +22,9 @@ struct text_group {
 /* The whole report of `quire run`. */
 void text_run(FILE *f, const struct results *r);
 
+/* The scenario and its first words about itself. */
+void text_title(FILE *f, const struct results *r);
+
 /* "6.78user 234.09system 0:48.89elapsed" per column, means if there are several seeds. */
 void text_times(FILE *f, const struct text_group *g);
 

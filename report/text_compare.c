@@ -155,14 +155,12 @@ static void ratio_row(struct grid *grid, const char *metric, const struct compar
 static void difference_row(struct grid *grid, const char *metric, const struct comparison *c)
 {
 	int digits = decimals(max(c->base, c->value));
+	char effect[FORMAT_MAX];
 
 	(void)metric;
 	grid_cell(grid, "%+.*f", digits, c->diff);
 	grid_cell(grid, "[%+.*f, %+.*f]", digits, c->diff_lo, digits, c->diff_hi);
-	if (isfinite(c->g))
-		grid_cell(grid, "%+.1f", c->g);
-	else
-		grid_cell(grid, "-");
+	grid_cell(grid, "%s", format_effect(effect, c->g));
 }
 
 static void start_comparison(struct grid *grid, const struct text_group *g, const char *align,

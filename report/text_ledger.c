@@ -91,26 +91,28 @@ static void print_one(FILE *f, const struct run_record *m, const struct span_row
 		                  : "");
 		path_cell(&grid, row, n, i, 42);
 	}
-	grid_print(&grid, f, 4, 200, 5);
+	grid.wrap = true;
+	grid_print(&grid, f, 4, GRID_WIDTH, 5);
 	grid_free(&grid);
 }
 
+#define SPANS_ABREAST 3 /* columns, so that there is room for the paths */
+
 /* Several: seconds and share of each. */
-static void print_many(FILE *f, const struct text_group *g, const struct run_record *mean,
-                       const struct span_row *row, u32 n)
+static void print_some(FILE *f, const struct text_group *g, u32 from, u32 to,
+                       const struct run_record *mean, const struct span_row *row, u32 n)
 {
-	size_t room = GRID_WIDTH - 4 - min_t(size_t, 40, 15 * g->nr);
+	size_t room = GRID_WIDTH - 4 - 15 * (size_t)(to - from);
 	u64 busy[TEXT_GROUP_MAX];
 	u64 idle[TEXT_GROUP_MAX];
 	struct grid grid;
 	char text[FORMAT_MAX];
 
-	fprintf(f, "\n  where the time went: CPU time, and its share of the time not idle\n");
 	grid_init(&grid, "");
-	for (u32 i = 0; i < g->nr; i++)
+	for (u32 i = from; i < to; i++)
 		grid_column(&grid, 'r');
 	grid_column(&grid, 'l');
-	for (u32 i = 0; i < g->nr; i++) {
+	for (u32 i = from; i < to; i++) {
 		char label[128];
 
 		column_label_among(g->column, g->nr, g->column[i], label, sizeof(label));
@@ -118,14 +120,14 @@ static void print_many(FILE *f, const struct text_group *g, const struct run_rec
 		record_cpu_time(&mean[i], &busy[i], &idle[i]);
 	}
 	grid_cell(&grid, "span");
-	for (u32 i = 0; i < g->nr; i++)
+	for (u32 i = from; i < to; i++)
 		grid_cell(&grid, "%s      ", format_ns(text, (double)idle[i]));
 	grid_cell(&grid, "idle");
-	for (u32 i = 0; i < g->nr; i++)
+	for (u32 i = from; i < to; i++)
 		grid_cell(&grid, "%s      ", format_ns(text, (double)busy[i]));
 	grid_cell(&grid, "all but idle");
 	for (u32 k = 0; k < n; k++) {
-		for (u32 i = 0; i < g->nr; i++) {
+		for (u32 i = from; i < to; i++) {
 			if (row[k].ns[i])
 				grid_cell(&grid, "%s %4.1f%%",
 				          format_ns(text, (double)row[k].ns[i]),
@@ -135,8 +137,20 @@ static void print_many(FILE *f, const struct text_group *g, const struct run_rec
 		}
 		path_cell(&grid, row, n, k, room);
 	}
-	grid_print(&grid, f, 4, 400, 0);
+	grid.wrap = true;
+	grid_print(&grid, f, 4, GRID_WIDTH, to - from + 1);
 	grid_free(&grid);
+}
+
+static void print_many(FILE *f, const struct text_group *g, const struct run_record *mean,
+                       const struct span_row *row, u32 n)
+{
+	fprintf(f, "\n  where the time went: CPU time, and its share of the time not idle\n");
+	for (u32 from = 0; from < g->nr; from += SPANS_ABREAST) {
+		if (from)
+			fputc('\n', f);
+		print_some(f, g, from, min(g->nr, from + SPANS_ABREAST), mean, row, n);
+	}
 }
 
 /* Means of the columns that have any; the group is shrunk to those. */

@@ -33,13 +33,17 @@ void text_statistics_note(FILE *f, u32 nr_pairs, bool simulated)
 
 /* ---- notes -------------------------------------------------------------------------------------- */
 
+/* Each line of @text after @prefix. */
 static void print_lines(FILE *f, const char *prefix, const char *text)
 {
+	char line[1024];
+
 	while (*text) {
 		size_t len = strcspn(text, "\n");
 
+		snprintf(line, sizeof(line), "%.*s", (int)len, text);
 		if (len)
-			fprintf(f, "  %s%.*s\n", prefix, (int)len, text);
+			text_wrap(f, prefix, line, GRID_WIDTH);
 		text += len + (text[len] == '\n');
 	}
 }
@@ -101,7 +105,7 @@ void text_notes(FILE *f, const struct text_group *g)
 				        r->seed, r->nr_failed);
 		}
 		if (g->r->nr_seeds && !same_notes_before(g, i))
-			print_lines(f, "note: ", c->record[0].notes);
+			print_lines(f, "  note: ", c->record[0].notes);
 	}
 }
 
@@ -258,12 +262,20 @@ static u32 count_points(const struct results *r)
 #define POINTS_IN_FULL 2
 #define POINTS_ABREAST 4
 
+static void print_hole(FILE *f, const struct result_hole *h)
+{
+	char prefix[256];
+
+	snprintf(prefix, sizeof(prefix), "  impossible: %s: ", h->point);
+	text_wrap(f, prefix, h->error, GRID_WIDTH);
+}
+
 static void print_holes(FILE *f, const struct results *r)
 {
 	if (r->nr_holes)
 		fputc('\n', f);
 	for (u32 i = 0; i < r->nr_holes; i++)
-		fprintf(f, "  impossible: %s: %s\n", r->hole[i].point, r->hole[i].error);
+		print_hole(f, &r->hole[i]);
 }
 
 /* One variant at many points: the tables of the sweep say it all. */
@@ -286,12 +298,26 @@ static void print_long_sweep(FILE *f, const struct results *r)
 	print_holes(f, r);
 }
 
+void text_title(FILE *f, const struct results *r)
+{
+	char *all = NULL;
+	size_t len;
+	FILE *mem = open_memstream(&all, &len);
+
+	if (!mem)
+		panic("out of host memory for a title");
+	fprintf(mem, "%s%s%s", r->scenario, *r->title ? ": " : "", r->title);
+	fclose(mem);
+	text_wrap(f, "", all, GRID_WIDTH);
+	free(all);
+}
+
 void text_run(FILE *f, const struct results *r)
 {
 	bool all_points = points_are_compared(r);
 	bool brief = !all_points && count_points(r) > POINTS_IN_FULL;
 
-	fprintf(f, "%s%s%s\n", r->scenario, *r->title ? ": " : "", r->title);
+	text_title(f, r);
 	if (all_points && count_points(r) > POINTS_ABREAST) {
 		print_long_sweep(f, r);
 		print_targets_beside(f, r);

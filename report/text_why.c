@@ -84,6 +84,7 @@ static void print_ledger(FILE *f, const struct sides *s, const struct ledger_dif
 		if (base || value)
 			diff_cells(&grid, base, value, text);
 	}
+	grid.wrap = true;
 	grid_print(&grid, f, 4, GRID_WIDTH, 4);
 	grid_free(&grid);
 }
@@ -219,6 +220,8 @@ void text_why(FILE *f, const struct results *rb, const struct result_column *bas
 	const struct result_column *among[] = {base, c};
 	struct sides s = {.rb = rb, .base = base, .rv = rv, .c = c};
 	struct ledger_diff d;
+	char head[512];
+	char pairs[64];
 
 	if (!ledger_diff(rb, base, rv, c, &d))
 		return;
@@ -228,10 +231,11 @@ void text_why(FILE *f, const struct results *rb, const struct result_column *bas
 		snprintf(s.base_label, sizeof(s.base_label), "A");
 		snprintf(s.label, sizeof(s.label), "B");
 	}
-	fprintf(f, "\n  why: what took or gave time, %s against %s", s.label, s.base_label);
-	if (d.nr_pairs > 1)
-		fprintf(f, ", summed over %u pairs", d.nr_pairs);
+	snprintf(pairs, sizeof(pairs), d.nr_pairs > 1 ? ", summed over %u pairs" : "", d.nr_pairs);
+	snprintf(head, sizeof(head), "what took or gave time, %s against %s%s", s.label,
+	         s.base_label, pairs);
 	fputc('\n', f);
+	text_wrap(f, "  why: ", head, GRID_WIDTH);
 	print_ledger(f, &s, &d);
 	print_moved(f, &s, &d);
 	ledger_diff_free(&d);

@@ -95,6 +95,7 @@ expect 0 "assumed" list costs minchan-2015
 expect 0 "minchan-2015" list machines
 expect 0 "madv-free" list scenarios
 expect 0 "pgrotated" list counters
+expect 0 "Kswapd efficiency: 100 x pgsteal_kswapd / pgscan_kswapd; more is good" list counters
 
 # ---- runs ----
 
@@ -218,6 +219,38 @@ done
 expect 1 "No space left" run smoke --json /dev/full
 expect 1 "No space left" run smoke --html /dev/full
 expect 1 "No space left" run smoke --trace /dev/full
+
+# Text pastes into a mail: 80 columns. What is compared, why, where it parts; and what was published.
+cat >"$dir/many.lua" <<'END'
+scenario "many-variants"
+about [[Six variants with names of some length, which differ, and a title that is longer than a line]]
+machine { profile = "small", cpus = 4, ram = "64M", swap = "256M" }
+variant "give_everything_back" { ["madvise.free"] = "dontneed" }
+variant "keep_what_is_there" { ["madvise.free"] = "lazy" }
+variant "throttle_above_min" { ["madvise.free"] = "throttle" }
+variant "swappiness_is_none" { ["vm.swappiness"] = 0 }
+variant "cluster_of_eight" { ["vm.page-cluster"] = 3 }
+variant "cluster_of_one" { ["vm.page-cluster"] = 0 }
+group "g" { count = 4, run = function(t)
+	local m = t:mmap("24M")
+	for _ = 1, 2 do m:fill() m:madvise("free") m:touch { random = true } end
+end }
+expect { "each.pgfault + each.pswpin + each.pswpout + each.pgalloc_dma32 + each.pgsteal_direct < 1" }
+END
+wide() {
+	awk -v what="$1" 'length($0) > 80 { print "FAIL " what " has a line of " length($0) ": " $0; n = 1 } END { exit n }' "$dir/out"
+}
+"$quire" run "$dir/many.lua" --json "$dir/many.json" >"$dir/out" 2>&1 </dev/null
+wide "a run" || failed=1
+"$quire" compare "$dir/many.json" >"$dir/out" 2>&1
+wide "compare" || failed=1
+"$quire" run "$dir/many.lua" --set vm.swappiness=10 --json "$dir/many2.json" --no-divergence >/dev/null 2>&1
+"$quire" compare "$dir/many.json" "$dir/many2.json" >"$dir/out" 2>&1
+wide "compare of two" || failed=1
+"$quire" run smoke --vary loops=1..6:6 --repeat 3 >"$dir/out" 2>&1
+wide "a sweep" || failed=1
+"$quire" reproduce madv-free -q --seeds 2 --all --set size=4M --set machine.ram=32M --set machine.swap=256M >"$dir/out" 2>&1
+wide "reproduce" || failed=1
 
 # ---- pages and traces ----
 

@@ -120,7 +120,39 @@ TEST(wide_grids_are_cut_and_repeat_their_first_columns)
 	                          "k  three\n"
 	                          "x      3\n");
 	free(text);
+	/* With single spaces it needs 1 + 4 + 4 + 6. */
+	text = fixture_printed(grid_print(&g, f, 0, 15, 1));
+	assert_string_equal(text, "k one two three\n"
+	                          "x   1   2     3\n");
+	free(text);
 	grid_free(&g);
+}
+
+TEST(headings_have_no_column_and_last_columns_may_wrap)
+{
+	struct grid g;
+	char *text;
+
+	grid_init(&g, "rl");
+	g.wrap = true;
+	grid_heading(&g, "a heading that is long (%s)", "s");
+	grid_cell(&g, "1");
+	grid_cell(&g, "user/fault/alloc/direct_reclaim/shrink_inactive");
+	grid_cell(&g, "22");
+	grid_cell(&g, "short");
+	text = fixture_printed(grid_print(&g, f, 1, 32, 1));
+	assert_string_equal(text, " a heading that is long (s)\n"
+	                          "  1 user/fault/alloc/\n"
+	                          "    direct_reclaim/\n"
+	                          "    shrink_inactive\n"
+	                          " 22 short\n");
+	free(text);
+	grid_free(&g);
+	text = fixture_printed(text_wrap(f, " note: ", "one two\n three  four", 16));
+	assert_string_equal(text, " note: one two\n"
+	                          "       three\n"
+	                          "       four\n");
+	free(text);
 }
 
 TEST_MAIN("format")

@@ -136,6 +136,17 @@ TEST(claims_are_judged_by_value_and_interval)
 	results_free(&e.results);
 }
 
+/* Each run of spaces to one: where the columns stand is the grid's business. */
+static void squeeze(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++)
+		if (*text != ' ' || to[-1] != ' ')
+			*to++ = *text;
+	*to = '\0';
+}
+
 TEST(the_text_marks_what_was_fitted_and_what_failed)
 {
 	struct figure f[ARRAY_SIZE(figures)];
@@ -145,14 +156,12 @@ TEST(the_text_marks_what_was_fitted_and_what_failed)
 
 	fill(&e, f, result);
 	text = fixture_printed(experiment_print(f, &e));
+	squeeze(text);
 	assert_non_null(strstr(text, "by-hand: made by hand\n"));
-	assert_non_null(strstr(text,
-	                       "base           10.00   1.00      11.00  8.1%   1.00             -"
-	                       "  +10.0%         -  fitted\n"));
-	assert_non_null(strstr(text,
-	                       "other          16.00   1.60      22.00  6.4%   2.00  [1.94, 2.07]"
-	                       "  +37.5%    +25.0%\n"));
-	assert_non_null(strstr(text, "third          22.00   0.50"));
+	assert_non_null(strstr(text, " base 10.00 1.00 11.00 8.1% 1.00 - fitted -\n"));
+	assert_non_null(
+		strstr(text, " other 16.00 1.60 22.00 6.4% 2.00 [1.94, 2.07] +37.5% +25.0%\n"));
+	assert_non_null(strstr(text, " third 22.00 0.50"));
 	assert_non_null(strstr(text, "not run"));
 	assert_non_null(strstr(text, "FAILS"));
 	assert_non_null(strstr(text, "in doubt"));
