@@ -63,7 +63,9 @@ static const char *metric_at(u32 i)
 	                                    "min_breach_pages",
 	                                    "mlock_call",
 	                                    "munlock_call",
-	                                    "watermark_min"};
+	                                    "watermark_min",
+	                                    "khugepaged_pages_collapsed",
+	                                    "khugepaged_full_scans"};
 
 	if (i < ARRAY_SIZE(other))
 		return other[i];

@@ -10,6 +10,7 @@
  */
 #include "core/fs.h"
 #include "core/huge_memory.h"
+#include "core/khugepaged.h"
 #include "core/mlock.h"
 
 struct mm_struct *mm_alloc(struct machine *m)
@@ -30,6 +31,8 @@ struct mm_struct *mm_alloc(struct machine *m)
 	mm->mm_rb = RB_ROOT;
 	mm->id = ++m->next_mm;
 	mm->mm_users = 1;
+	mm->mm_count = 1;
+	INIT_LIST_HEAD(&mm->khugepaged);
 	mm->mm_lock_seq = 1; /* VMAs start with 0: not write-locked */
 	mm->start_brk = BRK_START;
 	mm->brk = BRK_START;
@@ -70,12 +73,21 @@ void exit_mmap(struct machine *m, struct mm_struct *mm)
 	mm->total_vm = 0;
 }
 
+/* The struct goes when nobody knows it. */
+void mm_drop(struct machine *m, struct mm_struct *mm)
+{
+	VM_BUG_ON(mm->mm_count <= 0);
+	if (--mm->mm_count == 0)
+		slab_free(m, SLAB_MM, mm);
+}
+
 void mm_put(struct machine *m, struct mm_struct *mm)
 {
 	VM_BUG_ON(mm->mm_users <= 0);
 	world_order();
 	if (--mm->mm_users)
 		return;
+	khugepaged_exit(m, mm);
 	exit_mmap(m, mm);
 	world_contents_zero(&mm->as, 0, TASK_SIZE, true);
 	charge(COST_MM_OP);
@@ -86,7 +98,7 @@ void mm_put(struct machine *m, struct mm_struct *mm)
 	pt_free(m, mm, mm->as.root);
 	VM_BUG_ON_MSG(mm->nr_tables, "mm %u ends with %lu tables", mm->id, mm->nr_tables);
 	list_del(&mm->mmlist);
-	slab_free(m, SLAB_MM, mm);
+	mm_drop(m, mm);
 }
 
 /* ---- fork: page tables ------------------------------------------------------------------------------- */
@@ -243,6 +255,7 @@ int dup_mmap(struct machine *m, struct mm_struct *dst, struct mm_struct *src)
 	dst->brk = src->brk;
 	dst->rlim_memlock = src->rlim_memlock;
 	dst->cap_ipc_lock = src->cap_ipc_lock;
+	khugepaged_fork(m, dst, src);
 	for (vma = vma_next(src, NULL); vma && !err; vma = vma_next(src, vma)) {
 		vma_start_write(vma);
 		err = dup_vma(m, dst, vma);

@@ -14,6 +14,7 @@
  * pressure (2.6.38 on). Believe the counter, and while kswapd is awake make it exact enough, by
  * smaller thresholds (set_pgdat_percpu_threshold()); only kswapd's own tests look at all CPUs.
  */
+#include "core/khugepaged.h"
 #include "core/page_alloc.h"
 
 /* kswapd sleeps, or naps: then memory is not short enough to be worth the trouble. */
@@ -128,6 +129,10 @@ void machine_gauges(struct machine *m,
 	}
 	fn("min_breach_pages", (u64)breach, false, arg);
 	fn("watermark_min", min, false, arg);
+	if (!m->khugepaged || !m->khugepaged->started)
+		return;
+	fn("khugepaged_pages_collapsed", m->khugepaged->pages_collapsed, false, arg);
+	fn("khugepaged_full_scans", m->khugepaged->full_scans, false, arg);
 }
 
 /* The counter cannot hide more than the differences of all CPUs. */

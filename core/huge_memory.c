@@ -16,6 +16,7 @@
  * moving of huge entries (there is no mremap).
  */
 #include "core/huge_memory.h"
+#include "core/khugepaged.h"
 
 /* ---- who gets one ------------------------------------------------------------------------------------- */
 
@@ -265,6 +266,7 @@ int do_huge_pmd_anonymous_page(struct vm_fault *f, u32 pmd_table, pte_t *pmd)
 	ret = fault_anon_prepare(f);
 	if (unlikely(ret))
 		return ret;
+	khugepaged_enter(m, f->vma);
 	if (!f->write && m->knob.thp_zero_page == KNOB_ON)
 		return map_huge_zero_page(f, pmd_table, pmd);
 	page = alloc_huge(f);

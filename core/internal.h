@@ -179,7 +179,8 @@ struct machine {
 	struct pool drain_pool;           /* of work_struct[nr_cpus] */
 	struct mutex drain_lock;          /* 3.12: one lru_add_drain_all() at a time */
 
-	struct shrinker *shrinkers; /* (c) shrinker.c */
+	struct shrinker *shrinkers;    /* (c) shrinker.c */
+	struct khugepaged *khugepaged; /* (c) NULL: thp.enabled = never */
 
 	struct list_head tasks; /* all user tasks */
 	struct list_head mms;   /* all address spaces */
@@ -597,6 +598,14 @@ static inline pte_t *table_entries(const struct machine *m, u32 table)
 u32 pt_alloc(struct machine *m, struct mm_struct *mm);
 void pt_free(struct machine *m, struct mm_struct *mm, u32 table);
 
+/* A table leaves the tree: no walk remembered by a CPU, or here, may end in it. */
+static inline void pt_forget_walks(struct mm_struct *mm)
+{
+	mm->as.table_gen += 1;
+	mm->leaf_cache = 0;
+	mm->rmap_leaf_cache = 0;
+}
+
 /* Walks the tables for pt_find(). */
 u32 __pt_find(struct machine *m, struct mm_struct *mm, u64 va);
 /* The same, allocating what is missing, and remembering it. 0: out of frames. May switch tasks. */
@@ -727,6 +736,7 @@ static inline int sys_exit(struct task *t, int err)
 
 struct mm_struct *mm_alloc(struct machine *m);
 void mm_put(struct machine *m, struct mm_struct *mm); /* last user: exit_mmap() */
+void mm_drop(struct machine *m, struct mm_struct *mm); /* mm_count */
 void exit_mmap(struct machine *m, struct mm_struct *mm);
 int dup_mmap(struct machine *m, struct mm_struct *dst, struct mm_struct *src); /* fork */
 /* Walks the tree for find_vma(), and remembers what it found. */

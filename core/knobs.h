@@ -30,6 +30,7 @@
 	E(THP_DEFRAG_MADVISE, "madvise")                                                           \
 	E(THP_DEFRAG_DEFER_MADVISE, "defer+madvise")                                               \
 	E(THP_DEFRAG_DEFER, "defer") E(THP_DEFRAG_ALWAYS, "always")
+#define KNOB_KHUGEPAGED(E) E(KHUGEPAGED_4_0, "4.0") E(KHUGEPAGED_6_18, "6.18")
 #define KNOB_THP_PARTIAL(E) E(THP_PARTIAL_PAGE, "page") E(THP_PARTIAL_PMD, "pmd")
 #define KNOB_THP_MAPCOUNT(E) E(THP_MAPCOUNT_DOUBLE, "double_map") E(THP_MAPCOUNT_LARGE, "large")
 #define KNOB_THP_SPLIT_WALK(E)                                                                     \
@@ -125,6 +126,25 @@
 	     "who gets huge pages; other than never, min_free_kbytes is raised at boot")           \
 	ENUM(thp_defrag, "thp.defrag", KNOB_THP_DEFRAG, THP_DEFRAG_ALWAYS, THP_DEFRAG_MADVISE,     \
 	     "444eb2a449ef (4.6)", "whose faults reclaim for a huge page, or have kswapd do so")   \
+	ENUM(khugepaged_form, "khugepaged.form", KNOB_KHUGEPAGED, KHUGEPAGED_4_0, KHUGEPAGED_6_18, \
+	     "kernel version",                                                                     \
+	     "a range must be writable somewhere and have no parts of huge pages; or (5.8) "       \
+	     "batches "                                                                            \
+	     "are drained first and parts may go")                                                 \
+	ENUM(khugepaged_defrag, "khugepaged.defrag", KNOB_OFF_ON, KNOB_ON, KNOB_ON, "sysfs",       \
+	     "it reclaims and compacts for a huge page")                                           \
+	NUM(khugepaged_pages_to_scan, "khugepaged.pages_to_scan", "pages", 1, 1 << 30, 4096, 4096, \
+	    "sysfs", "how much it looks at before it sleeps")                                      \
+	NUM(khugepaged_scan_sleep, "khugepaged.scan_sleep_millisecs", "ms", 0, 1 << 30, 10000,     \
+	    10000, "sysfs", "how long it sleeps")                                                  \
+	NUM(khugepaged_alloc_sleep, "khugepaged.alloc_sleep_millisecs", "ms", 0, 1 << 30, 60000,   \
+	    60000, "sysfs", "how long it sleeps when no huge page was to be had")                  \
+	NUM(khugepaged_max_ptes_none, "khugepaged.max_ptes_none", "pages", 0, 511, 511, 511,       \
+	    "sysfs", "a range with more that is not mapped, or zeros, is not collapsed")           \
+	NUM(khugepaged_max_ptes_swap, "khugepaged.max_ptes_swap", "pages", 0, 511, 0, 64,          \
+	    "sysfs, 8a966ed746d6 (4.8)", "nor one with more that is swapped out")                  \
+	NUM(khugepaged_max_ptes_shared, "khugepaged.max_ptes_shared", "pages", 0, 511, 0, 256,     \
+	    "sysfs, 71a2c112a0f6 (5.8)", "nor one with more that others map too")                  \
 	ENUM(thp_zero_page, "thp.use_zero_page", KNOB_OFF_ON, KNOB_ON, KNOB_ON, "sysfs, 3.8",      \
 	     "reads of untouched memory map 2 MiB of zeros")                                       \
 	ENUM(thp_partial, "thp.partial_unmap", KNOB_THP_PARTIAL, THP_PARTIAL_PAGE,                 \
@@ -287,6 +307,7 @@ KNOB_DECLARE(mlock_drain_policy, KNOB_MLOCK_DRAIN);
 KNOB_DECLARE(mlock_isolate_policy, KNOB_MLOCK_ISOLATE);
 KNOB_DECLARE(thp_policy, KNOB_THP);
 KNOB_DECLARE(thp_defrag_policy, KNOB_THP_DEFRAG);
+KNOB_DECLARE(khugepaged_policy, KNOB_KHUGEPAGED);
 KNOB_DECLARE(thp_partial_policy, KNOB_THP_PARTIAL);
 KNOB_DECLARE(thp_mapcount_policy, KNOB_THP_MAPCOUNT);
 KNOB_DECLARE(thp_deferred_policy, KNOB_THP_DEFERRED);

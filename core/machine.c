@@ -10,7 +10,7 @@
  */
 #include "core/compaction.h"
 #include "core/fs.h"
-#include "core/huge_memory.h"
+#include "core/khugepaged.h"
 #include "core/page_alloc.h"
 #include "core/shrinker.h"
 #include "core/workqueue.h"
@@ -160,6 +160,8 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 		ret = kswapd_init(m);
 	if (!ret)
 		compaction_init(m);
+	if (!ret)
+		khugepaged_init(m);
 	if (ret == -ENOMEM && has_frames(m))
 		snprintf(err, n, "the host has no address space left for this machine");
 	else if (ret == -ENOMEM)

@@ -13,7 +13,7 @@
  *   madvise.free_slot  reclaim's business: see lazyfree_rule()
  */
 #include "core/fs.h"
-#include "core/huge_memory.h"
+#include "core/khugepaged.h"
 
 /* ---- MADV_FREE ---------------------------------------------------------------------------------------- */
 
@@ -228,6 +228,7 @@ static int madvise_behavior(struct machine *m, struct vm_area_struct **vmap,
                             struct vm_area_struct **prev, u64 start, u64 end, enum mm_advice advice)
 {
 	u32 vm_flags = (*vmap)->vm_flags;
+	int err;
 
 	switch (advice) {
 	case MM_MADV_HUGEPAGE:
@@ -252,7 +253,10 @@ static int madvise_behavior(struct machine *m, struct vm_area_struct **vmap,
 	}
 	if (vm_flags == (*vmap)->vm_flags)
 		return 0;
-	return vma_modify_flags(m, vmap, *prev, start, end, vm_flags);
+	err = vma_modify_flags(m, vmap, *prev, start, end, vm_flags);
+	if (!err && advice == MM_MADV_HUGEPAGE && (*vmap)->anon_vma)
+		khugepaged_enter(m, *vmap);
+	return err;
 }
 
 /* ---- the call --------------------------------------------------------------------------------------------- */

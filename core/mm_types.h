@@ -429,6 +429,7 @@ struct mm_struct {
 	u32 map_count;                     /* (M) */
 	u32 id;                            /* (c) numbered from 1 */
 	s32 mm_users;                      /* (a) tasks */
+	s32 mm_count;                      /* (a) 1 for them all, and khugepaged */
 	atomic_long_t rss[NR_MM_COUNTERS]; /* (a) */
 	u64 total_vm;                      /* (M) pages */
 	u64 locked_vm;                     /* (M) pages of VM_LOCKED VMAs */
@@ -447,7 +448,7 @@ struct mm_struct {
 	bool oom_victim;             /* MMF: being killed */
 	bool oom_skip;               /* MMF_OOM_SKIP: nothing more to get */
 	struct list_head mmlist;     /* (c) in machine->mms */
-	struct list_head khugepaged; /* in machine->khugepaged's list, if it may have huge pages */
+	struct list_head khugepaged; /* in machine->khugepaged->mms, if it may have huge pages */
 };
 
 /* ---- tasks ------------------------------------------------------------------------------------- */

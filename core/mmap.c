@@ -13,6 +13,7 @@
  */
 #include "core/fs.h"
 #include "core/huge_memory.h"
+#include "core/khugepaged.h"
 #include "core/mlock.h"
 
 /* ---- the tree ----------------------------------------------------------------------------------------- */
@@ -400,7 +401,11 @@ struct vm_area_struct *vma_merge(struct machine *m, struct mm_struct *mm,
 	} else {
 		return NULL;
 	}
-	return vma_adjust(m, &c) ? NULL : c.vma;
+	if (vma_adjust(m, &c))
+		return NULL;
+	if (c.vma->anon_vma)
+		khugepaged_enter(m, c.vma);
+	return c.vma;
 }
 
 int vma_modify_flags(struct machine *m, struct vm_area_struct **vmap, struct vm_area_struct *prev,

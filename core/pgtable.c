@@ -114,9 +114,7 @@ void pt_free(struct machine *m, struct mm_struct *mm, u32 table)
 	VM_BUG_ON(t->nr_used || t->deposit);
 	VM_CHECK(table_is_empty(m, table));
 	/* Walks that CPUs have cached must not end in a table that is about to be another's. */
-	mm->as.table_gen += 1;
-	mm->leaf_cache = 0;
-	mm->rmap_leaf_cache = 0;
+	pt_forget_walks(mm);
 	mm->nr_tables -= 1;
 	page_clear(page, PG_table);
 	mod_node_state(page_zone(m, page), NR_PAGETABLE, -1);

@@ -128,6 +128,11 @@ enum vm_item {
 	X(DROP_SLAB, "drop_slab")                                                                  \
 	X(THP_FAULT_ALLOC, "thp_fault_alloc")                                                      \
 	X(THP_FAULT_FALLBACK, "thp_fault_fallback")                                                \
+	X(THP_COLLAPSE_ALLOC, "thp_collapse_alloc")                                                \
+	X(THP_COLLAPSE_ALLOC_FAILED, "thp_collapse_alloc_failed")                                  \
+	X(THP_SCAN_EXCEED_NONE_PTE, "thp_scan_exceed_none_pte")                                    \
+	X(THP_SCAN_EXCEED_SWAP_PTE, "thp_scan_exceed_swap_pte")                                    \
+	X(THP_SCAN_EXCEED_SHARE_PTE, "thp_scan_exceed_share_pte")                                  \
 	X(THP_SPLIT_PAGE, "thp_split_page")                                                        \
 	X(THP_SPLIT_PAGE_FAILED, "thp_split_page_failed")                                          \
 	X(THP_DEFERRED_SPLIT_PAGE, "thp_deferred_split_page")                                      \

@@ -73,6 +73,8 @@
 	X(TLB_FLUSH, "tlb_flush")                                                                  \
 	X(COW, "cow")                                                                              \
 	X(CLEAR, "clear_page")                                                                     \
+	X(KHUGEPAGED, "khugepaged")                                                                \
+	X(COLLAPSE, "collapse_huge_page")                                                          \
 	X(SPLIT_PAGE, "split_huge_page")                                                           \
 	X(DROP_CACHES, "drop_caches")                                                              \
 	X(SHRINK_SLAB, "shrink_slab")                                                              \

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "core/internal.h"
+#include "core/khugepaged.h"
 #include "core/swap.h"
 
 /* Frames that somebody has. */
@@ -21,7 +21,7 @@ static bool machine_is_quiet(const struct machine *m)
 {
 	return !item_exact(m, NR_WRITEBACK) && !item_exact(m, NR_ISOLATED_ANON) &&
 	       !item_exact(m, NR_ISOLATED_FILE) && !pool_live(&m->io_pool) &&
-	       m->mms.next->next == &m->mms;
+	       !(m->khugepaged && m->khugepaged->busy) && m->mms.next->next == &m->mms;
 }
 
 static void leak(const char *what, long nr)
