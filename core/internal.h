@@ -735,7 +735,7 @@ static inline int sys_exit(struct task *t, int err)
 #define MAX_MAP_COUNT 65530 /* vm.max_map_count */
 
 struct mm_struct *mm_alloc(struct machine *m);
-void mm_put(struct machine *m, struct mm_struct *mm); /* last user: exit_mmap() */
+void mm_put(struct machine *m, struct mm_struct *mm);  /* last user: exit_mmap() */
 void mm_drop(struct machine *m, struct mm_struct *mm); /* mm_count */
 void exit_mmap(struct machine *m, struct mm_struct *mm);
 int dup_mmap(struct machine *m, struct mm_struct *dst, struct mm_struct *src); /* fork */
