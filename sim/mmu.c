@@ -203,6 +203,14 @@ void sim_user(bool enter)
 	t->in_user = enter;
 }
 
+static void sim_user_preempt(const struct world_cpu *c)
+{
+	if (unlikely(c->need_resched)) {
+		sim_user(false);
+		sim_user(true);
+	}
+}
+
 /*
  * In user mode: interrupts have run, other CPUs have caught up. Gives way if it must. False if
  * nothing can have happened.
@@ -214,10 +222,7 @@ static bool sim_user_order(void)
 	if (likely(c->clock < c->limit))
 		return false;
 	sim_order(c);
-	if (unlikely(c->need_resched)) {
-		sim_user(false);
-		sim_user(true);
-	}
+	sim_user_preempt(c);
 	return true;
 }
 
@@ -259,7 +264,7 @@ void sim_user_compute(u64 ns)
 		sim_park(s, &w, SIM_PARKED_COMPUTE);
 		world_task_account(&s->cpu, t);
 		sim_order(&s->cpu);
-		sim_user_order();
+		sim_user_preempt(&s->cpu);
 		s = sim_self();
 		world_task_account(&s->cpu, t);
 	}

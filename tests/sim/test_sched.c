@@ -88,6 +88,35 @@ TEST(equal_tasks_get_equal_shares)
 	test_machine_destroy(&m);
 }
 
+static void compute_in_one_go(struct test_machine *m, u32 i)
+{
+	struct sched *s = m->data;
+
+	world_syscall_exit();
+	for (u32 n = 0; n < 2000; n++)
+		world_user_compute(s->compute_ns);
+	s->steps[i] = world_now();
+	world_syscall_enter();
+}
+
+/* A tick finds user code in the middle of a computation, which is no system call. */
+TEST(task_that_only_computes_gives_way)
+{
+	struct test_machine m;
+	struct sched s = {.compute_ns = 50000};
+
+	test_machine_init(&m, 1, 1);
+	test_machine_build(&m);
+	m.data = &s;
+	for (u32 i = 0; i < 2; i++)
+		test_task_start(&m, WORLD_TASK_USER, 0, compute_in_one_go);
+	run(&m);
+	/* 100 ms each; they end together, a turn of a tick or two apart. */
+	for (u32 i = 0; i < 2; i++)
+		assert_true(s.steps[i] > 190 * MS);
+	test_machine_destroy(&m);
+}
+
 TEST(nice_tasks_get_their_weight)
 {
 	struct test_machine m;
