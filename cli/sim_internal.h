@@ -108,6 +108,7 @@ int op_munlock(struct target_task *t, u64 va, u64 len);
 int op_mlockall(struct target_task *t, int flags);
 int op_munmap(struct target_task *t, u64 va, u64 len);
 int op_mprotect(struct target_task *t, u64 va, u64 len, int prot);
+int op_mremap(struct target_task *t, u64 va, u64 old_len, u64 new_len, int flags, u64 *new);
 int op_brk(struct target_task *t, s64 delta, u64 *end);
 int op_madvise(struct target_task *t, u64 va, u64 len, enum target_advice advice);
 int op_access(struct target_task *t, u64 va, u64 len, enum target_access kind, u64 seed);

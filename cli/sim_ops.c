@@ -48,6 +48,14 @@ int op_mprotect(struct target_task *t, u64 va, u64 len, int prot)
 	return do_mprotect(machine_of(t), va, len, p);
 }
 
+int op_mremap(struct target_task *t, u64 va, u64 old_len, u64 new_len, int flags, u64 *new)
+{
+	int f = (flags & TARGET_MREMAP_MAYMOVE ? MM_MREMAP_MAYMOVE : 0) |
+	        (flags & TARGET_MREMAP_FIXED ? MM_MREMAP_FIXED : 0);
+
+	return do_mremap(machine_of(t), va, old_len, new_len, f, new);
+}
+
 int op_brk(struct target_task *t, s64 delta, u64 *end)
 {
 	u64 now;

@@ -390,6 +390,7 @@ const struct target_ops sim_target_ops = {
 	.mmap = op_mmap,
 	.munmap = op_munmap,
 	.mprotect = op_mprotect,
+	.mremap = op_mremap,
 	.brk = op_brk,
 	.madvise = op_madvise,
 	.file_open = op_file_open,

@@ -194,6 +194,7 @@ void machine_audit(struct machine *m)
 	vmstat_audit(m);
 	lru_audit(m);
 	mmap_audit(m);
+	overcommit_audit(m);
 	rmap_audit(m);
 	swapfile_audit(m);
 	fs_audit(m);

@@ -47,6 +47,7 @@ struct mm_struct *mm_alloc(struct machine *m)
 void exit_mmap(struct machine *m, struct mm_struct *mm)
 {
 	struct vm_area_struct *vma, *next;
+	unsigned long nr_accounted = 0;
 	struct mmu_gather tlb;
 
 	if (!vma_next(mm, NULL))
@@ -66,10 +67,12 @@ void exit_mmap(struct machine *m, struct mm_struct *mm)
 	for (vma = vma_next(mm, NULL); vma; vma = next) {
 		next = vma_next(mm, vma);
 		rb_erase(&vma->vm_rb, &mm->mm_rb); /* its gaps interest nobody now */
+		nr_accounted += vma->vm_flags & VM_ACCOUNT ? vma_pages(vma) : 0;
 		vm_area_free(m, vma);
 		charge(COST_VMA_OP);
 		mm->map_count -= 1;
 	}
+	vm_unacct_memory(m, nr_accounted);
 	mm->total_vm = 0;
 }
 
@@ -220,16 +223,23 @@ int copy_page_range(struct machine *m, struct mm_struct *dst, struct mm_struct *
 
 static int dup_vma(struct machine *m, struct mm_struct *dst, struct vm_area_struct *pvma)
 {
-	struct vm_area_struct *vma = vm_area_dup(m, pvma);
+	unsigned long charged = pvma->vm_flags & VM_ACCOUNT ? vma_pages(pvma) : 0;
+	struct vm_area_struct *vma;
 	int err;
 
-	if (!vma)
+	if (charged && vm_enough_memory(m, pvma->vm_mm, charged))
 		return -ENOMEM;
+	vma = vm_area_dup(m, pvma);
+	if (!vma) {
+		vm_unacct_memory(m, charged);
+		return -ENOMEM;
+	}
 	vma->vm_mm = dst;
 	vma->vm_flags &= ~VM_LOCKED_MASK;
 	err = anon_vma_fork(m, vma, pvma);
 	if (err) {
 		vm_area_free(m, vma);
+		vm_unacct_memory(m, charged);
 		return err;
 	}
 	if (vma->vm_file) {

@@ -103,6 +103,7 @@ struct cpu_data {
 	struct work_struct stat_work;  /* itself or by this */
 	struct stat_cpu *stat_free;    /* (o) stat_cpus not in use, linked: see vmstat.c */
 	u64 swap_next[MAX_SWAPFILES];  /* cluster the CPU allocates from: next slot + 1; 0: none */
+	long committed;                /* (o) not yet in machine->vm_committed_as */
 	u32 nr_dirtied;                /* (o) since balance_dirty_pages() was last called */
 	u32 nr_xa_nodes;               /* (o) index nodes in stock: xa_preload() */
 	u32 xa_nodes[XA_HEIGHT_MAX];   /* (o) their handles */
@@ -181,6 +182,12 @@ struct machine {
 
 	struct shrinker *shrinkers;    /* (c) shrinker.c */
 	struct khugepaged *khugepaged; /* (c) NULL: thp.enabled = never */
+
+	/* overcommit: util.c, in pages */
+	atomic_long_t vm_committed_as;
+	unsigned long committed_batch;     /* (c) */
+	unsigned long admin_reserve_pages; /* (c) */
+	unsigned long user_reserve_pages;  /* (c) */
 
 	struct list_head tasks; /* all user tasks */
 	struct list_head mms;   /* all address spaces */
@@ -734,6 +741,15 @@ static inline int sys_exit(struct task *t, int err)
 #define BRK_START 0x555555800000UL
 #define MAX_MAP_COUNT 65530 /* vm.max_map_count */
 
+/* util.c: more memory may be promised? -ENOMEM. Accounted then, till vm_unacct_memory(). */
+int __must_check vm_enough_memory(struct machine *m, const struct mm_struct *mm,
+                                  unsigned long nr_pages);
+void vm_unacct_memory(struct machine *m, unsigned long nr_pages);
+unsigned long vm_commit_limit(const struct machine *m);
+long vm_committed_exact(const struct machine *m);
+void overcommit_init(struct machine *m); /* boot */
+void overcommit_audit(struct machine *m);
+
 struct mm_struct *mm_alloc(struct machine *m);
 void mm_put(struct machine *m, struct mm_struct *mm);  /* last user: exit_mmap() */
 void mm_drop(struct machine *m, struct mm_struct *mm); /* mm_count */
@@ -760,6 +776,11 @@ static inline struct vm_area_struct *find_vma(struct mm_struct *mm, u64 va)
 /* Its neighbours in the tree; NULL @vma: next is the first one. */
 struct vm_area_struct *vma_next(const struct mm_struct *mm, const struct vm_area_struct *vma);
 struct vm_area_struct *vma_prev(const struct vm_area_struct *vma);
+struct vm_area_struct *vma_last(const struct mm_struct *mm);
+/* Where @len bytes fit; 0: nowhere. */
+u64 get_unmapped_area(const struct mm_struct *mm, u64 len);
+/* munmap() with mmap_sem held for write. */
+int __do_munmap(struct machine *m, struct mm_struct *mm, u64 start, u64 len);
 struct vm_area_struct *vm_area_alloc(struct machine *m, struct mm_struct *mm);
 struct vm_area_struct *vm_area_dup(struct machine *m, const struct vm_area_struct *vma);
 void vm_area_free(struct machine *m, struct vm_area_struct *vma);

@@ -82,6 +82,17 @@
 	E(ESTIMATE_SNAPSHOT, "snapshot")                                                           \
 	E(ESTIMATE_RESERVE, "reserve")                                                             \
 	E(ESTIMATE_AS_POSTED, "reserve-as-posted") E(ESTIMATE_PRESSURE, "pressure")
+#define KNOB_OVERCOMMIT(E)                                                                         \
+	E(OVERCOMMIT_GUESS, "0") E(OVERCOMMIT_ALWAYS, "1") E(OVERCOMMIT_NEVER, "2")
+#define KNOB_OVERCOMMIT_GUESS(E) E(OVERCOMMIT_GUESS_FREE, "free") E(OVERCOMMIT_GUESS_TOTAL, "total")
+#define KNOB_OVERCOMMIT_RESERVE(E)                                                                 \
+	E(OVERCOMMIT_RESERVE_SHARE, "share") E(OVERCOMMIT_RESERVE_FIXED, "fixed")
+#define KNOB_MREMAP_MOVE(E)                                                                        \
+	E(MREMAP_MOVE_PTES, "ptes")                                                                \
+	E(MREMAP_MOVE_HUGE, "huge") E(MREMAP_MOVE_TABLES, "tables")
+#define KNOB_MREMAP_FLUSH(E) E(MREMAP_FLUSH_END, "end") E(MREMAP_FLUSH_TABLE, "table")
+#define KNOB_MREMAP_ERRORS(E)                                                                      \
+	E(MREMAP_ERRORS_4_0, "4.0") E(MREMAP_ERRORS_4_1, "4.1") E(MREMAP_ERRORS_6_17, "6.17")
 #define KNOB_WMARK_PAGES(E) E(WMARK_PAGES_PRESENT, "present") E(WMARK_PAGES_MANAGED, "managed")
 #define KNOB_OOM(E) E(OOM_MEMDIE, "memdie") E(OOM_REAPER, "reaper")
 
@@ -114,6 +125,15 @@
 	    "a fragmentation index up to this: memory is short rather than in pieces")             \
 	NUM(stat_interval, "vm.stat_interval", "s", 1, 3600, 1, 1, "sysctl",                       \
 	    "how often counters are folded")                                                       \
+	NUM(overcommit_ratio, "vm.overcommit_ratio", "%", 0, 1000, 50, 50, "sysctl",               \
+	    "part of RAM that may be promised, with all of swap, if vm.overcommit_memory = 2")     \
+	NUM(overcommit_kbytes, "vm.overcommit_kbytes", "kB", 0, 1UL << 40, 0, 0, "sysctl, 3.14",   \
+	    "the same as an amount; 0: vm.overcommit_ratio says it")                               \
+	NUM(admin_reserve, "vm.admin_reserve_kbytes", "kB", 0, 1UL << 40, 0, 0, "sysctl, 3.10",    \
+	    "kept from who is not root; 0: 3 % of what is free at boot, at most 8 MiB")            \
+	NUM(user_reserve, "vm.user_reserve_kbytes", "kB", 0, 1UL << 40, 0, 0, "sysctl, 3.10",      \
+	    "at most this, and 1/32 of its size, is kept from each process; 0: 3 % of what is "    \
+	    "free at boot, at most 128 MiB")                                                       \
 	NUM(read_ahead_kb, "vm.read_ahead_kb", "kB", 0, 1 << 20, 128, 128,                         \
 	    "sysfs, queue/read_ahead_kb", "largest readahead window of a file")                    \
 	NUM(fault_around_bytes, "vm.fault_around_bytes", "B", 4096, 2 << 20, 65536, 65536,         \
@@ -122,6 +142,26 @@
 	NUM(lru_batch, "lru.batch", "pages", 1, 31, 14, 31,                                        \
 	    "PAGEVEC_SIZE 14; folio_batch 31 (6.9)",                                               \
 	    "pages gathered per CPU before a lruvec is locked")                                    \
+	ENUM(overcommit_memory, "vm.overcommit_memory", KNOB_OVERCOMMIT, OVERCOMMIT_GUESS,         \
+	     OVERCOMMIT_GUESS, "sysctl",                                                           \
+	     "promises of memory: 0 what is not absurd, 1 any, 2 up to CommitLimit")               \
+	ENUM(overcommit_guess, "overcommit.guess", KNOB_OVERCOMMIT_GUESS, OVERCOMMIT_GUESS_FREE,   \
+	     OVERCOMMIT_GUESS_TOTAL, "8c7829b04c52 (5.1)",                                         \
+	     "absurd is more than is free or easily freed, or more than there is at all")          \
+	ENUM(overcommit_reserve, "overcommit.reserve", KNOB_OVERCOMMIT_RESERVE,                    \
+	     OVERCOMMIT_RESERVE_FIXED, OVERCOMMIT_RESERVE_FIXED,                                   \
+	     "c9b1d0981fcc, 4eeab4f5580d (3.10)",                                                  \
+	     "what is kept back: 1/32 each, or vm.admin_reserve_kbytes, vm.user_reserve_kbytes")   \
+	ENUM(mremap_move, "mremap.move", KNOB_MREMAP_MOVE, MREMAP_MOVE_HUGE, MREMAP_MOVE_TABLES,   \
+	     "37a1c49a91ad (3.2), 2c91bd4a4e2e (5.0)",                                             \
+	     "what moves at once: entries, huge entries too, or whole leaf tables")                \
+	ENUM(mremap_flush, "mremap.flush", KNOB_MREMAP_FLUSH, MREMAP_FLUSH_END,                    \
+	     MREMAP_FLUSH_TABLE, "eb66ae030829 (4.19)",                                            \
+	     "TLB flush when all has been moved, or with each table's lock held")                  \
+	ENUM(mremap_errors, "mremap.errors", KNOB_MREMAP_ERRORS, MREMAP_ERRORS_4_0,                \
+	     MREMAP_ERRORS_6_17, "12215182c80f (4.1), 6.17",                                       \
+	     "when overcommit refuses: EFAULT (4.0), or ENOMEM; more than an address space: "      \
+	     "ENOMEM, or EINVAL (6.17)")                                                           \
 	ENUM(thp_enabled, "thp.enabled", KNOB_THP, THP_MADVISE, THP_MADVISE, "sysfs",              \
 	     "who gets huge pages; other than never, min_free_kbytes is raised at boot")           \
 	ENUM(thp_defrag, "thp.defrag", KNOB_THP_DEFRAG, THP_DEFRAG_ALWAYS, THP_DEFRAG_MADVISE,     \
@@ -341,6 +381,12 @@ KNOB_DECLARE(direct_nap_policy, KNOB_DIRECT_NAP);
 KNOB_DECLARE(pcp_drain_policy, KNOB_PCP_DRAIN);
 KNOB_DECLARE(stat_worker_policy, KNOB_STAT_WORKER);
 KNOB_DECLARE(oom_policy, KNOB_OOM);
+KNOB_DECLARE(overcommit_policy, KNOB_OVERCOMMIT);
+KNOB_DECLARE(overcommit_guess_policy, KNOB_OVERCOMMIT_GUESS);
+KNOB_DECLARE(overcommit_reserve_policy, KNOB_OVERCOMMIT_RESERVE);
+KNOB_DECLARE(mremap_move_policy, KNOB_MREMAP_MOVE);
+KNOB_DECLARE(mremap_flush_policy, KNOB_MREMAP_FLUSH);
+KNOB_DECLARE(mremap_errors_policy, KNOB_MREMAP_ERRORS);
 KNOB_DECLARE(i_mmap_lock_policy, KNOB_I_MMAP_LOCK);
 KNOB_DECLARE(readahead_policy, KNOB_READAHEAD);
 KNOB_DECLARE(journal_policy, KNOB_JOURNAL);

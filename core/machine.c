@@ -144,6 +144,7 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 	if (ret)
 		return ret;
 	choose_procedures(m);
+	overcommit_init(m);
 	page_wait_init(m);
 	split_queues_init(m);
 	huge_shrinkers_init(m);

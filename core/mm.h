@@ -31,6 +31,11 @@ enum mm_map {
 	MM_MAP_POPULATE = 16,
 };
 
+enum mm_mremap {
+	MM_MREMAP_MAYMOVE = 1,
+	MM_MREMAP_FIXED = 2, /* to where it is told, over whatever is there */
+};
+
 enum mm_mlock {
 	MM_MLOCK_ONFAULT = 1, /* mlock2() */
 };
@@ -101,9 +106,11 @@ void task_times(const struct task *t, u64 *utime_ns, u64 *stime_ns);
 
 /* ---- system calls ---- */
 
-int do_mmap(struct machine *m, u64 len, int prot, int flags, u64 *va);     /* [task] */
-int do_munmap(struct machine *m, u64 va, u64 len);                         /* [task] */
-int do_mprotect(struct machine *m, u64 va, u64 len, int prot);             /* [task] */
+int do_mmap(struct machine *m, u64 len, int prot, int flags, u64 *va); /* [task] */
+int do_munmap(struct machine *m, u64 va, u64 len);                     /* [task] */
+int do_mprotect(struct machine *m, u64 va, u64 len, int prot);         /* [task] */
+/* [task] @va is where it is to go (MM_MREMAP_FIXED), and says where it went. */
+int do_mremap(struct machine *m, u64 addr, u64 old_len, u64 new_len, int flags, u64 *va);
 int do_brk(struct machine *m, u64 brk, u64 *now);                          /* [task] 0: ask */
 int do_madvise(struct machine *m, u64 va, u64 len, enum mm_advice advice); /* [task] */
 int do_mlock(struct machine *m, u64 va, u64 len);                          /* [task] */

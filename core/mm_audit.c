@@ -143,7 +143,9 @@ static u64 audit_vmas(struct mm_struct *mm)
 		VM_BUG_ON(vma->vm_start >= vma->vm_end || vma->vm_end > TASK_SIZE);
 		VM_BUG_ON((vma->vm_start | vma->vm_end) & ~PAGE_MASK);
 		VM_BUG_ON(prev && prev->vm_end > vma->vm_start);
-		VM_BUG_ON(!vma->vm_file && vma->vm_pgoff != vma->vm_start >> PAGE_SHIFT);
+		/* One that has had pages may have moved. */
+		VM_BUG_ON(!vma->vm_file && !vma->anon_vma &&
+		          vma->vm_pgoff != vma->vm_start >> PAGE_SHIFT);
 		VM_BUG_ON(vma->vm_file && !in_file_tree(vma));
 		VM_BUG_ON(vma->gap != vma->vm_start - (prev ? prev->vm_end : MMAP_MIN_ADDR));
 		audit_chain(vma);

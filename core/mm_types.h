@@ -375,7 +375,7 @@ enum vm_flags {
 struct vm_area_struct {
 	u64 vm_start; /* (M) */
 	u64 vm_end;   /* (M) exclusive */
-	u64 vm_pgoff; /* (M) in the file; anonymous: vm_start >> PAGE_SHIFT at creation */
+	u64 vm_pgoff; /* (M) in the file; anonymous: vm_start >> PAGE_SHIFT till it moves */
 	u32 vm_flags; /* (M) */
 	struct mm_struct *vm_mm;         /* (c) */
 	struct rb_node vm_rb;            /* (M) in mm->mm_rb, by address */

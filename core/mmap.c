@@ -8,8 +8,7 @@
  * A new mapping, a changed protection or a grown heap becomes part of its neighbours where flags,
  * page offsets and anon_vmas allow (vma_merge()), and splits them where it covers a part.
  *
- * Left out: MAP_FIXED, shared anonymous mappings, mremap, stack growth, overcommit limits, address
- * randomization, and today's alignment of large mappings to huge pages.
+ * Left out: MAP_FIXED, shared anonymous mappings, stack growth, address randomization, and today's alignment of large mappings to huge pages.
  */
 #include "core/fs.h"
 #include "core/huge_memory.h"
@@ -43,6 +42,11 @@ struct vm_area_struct *vma_next(const struct mm_struct *mm, const struct vm_area
 struct vm_area_struct *vma_prev(const struct vm_area_struct *vma)
 {
 	return rb_vma(rb_prev(&vma->vm_rb));
+}
+
+struct vm_area_struct *vma_last(const struct mm_struct *mm)
+{
+	return rb_vma(rb_last(&mm->mm_rb));
 }
 
 static u64 vma_gap_below(const struct vm_area_struct *vma)
@@ -459,7 +463,7 @@ struct anon_vma *find_mergeable_anon_vma(struct vm_area_struct *vma)
 /* ---- mmap() --------------------------------------------------------------------------------------------- */
 
 /* The highest hole of @len bytes below MMAP_BASE; 0: none. */
-static u64 unmapped_area_topdown(const struct mm_struct *mm, u64 len)
+u64 get_unmapped_area(const struct mm_struct *mm, u64 len)
 {
 	struct rb_node *node = rb_last(&mm->mm_rb);
 	u64 top = node ? rb_vma(node)->vm_end : MMAP_MIN_ADDR;
@@ -479,7 +483,7 @@ static u64 unmapped_area_topdown(const struct mm_struct *mm, u64 len)
 	}
 }
 
-static u32 calc_vm_flags(int prot, int flags)
+static u32 calc_vm_flags(const struct machine *m, int prot, int flags)
 {
 	u32 vm_flags = 0;
 
@@ -491,7 +495,8 @@ static u32 calc_vm_flags(int prot, int flags)
 		vm_flags |= VM_EXEC;
 	if (flags & MM_MAP_SHARED)
 		vm_flags |= VM_SHARED;
-	if (flags & MM_MAP_NORESERVE)
+	/* Where nothing is promised twice, everybody must ask. */
+	if (flags & MM_MAP_NORESERVE && m->knob.overcommit_memory != OVERCOMMIT_NEVER)
 		vm_flags |= VM_NORESERVE;
 	else if (prot & MM_PROT_WRITE && !(flags & MM_MAP_SHARED))
 		vm_flags |= VM_ACCOUNT;
@@ -500,10 +505,8 @@ static u32 calc_vm_flags(int prot, int flags)
 	return vm_flags;
 }
 
-/* Maps [@addr, @addr + @len), which is free, with @vm_flags: @file from page @pgoff on, or (NULL)
- * anonymous memory, whose offset is its address. */
-static int mmap_region(struct machine *m, struct mm_struct *mm, u64 addr, u64 len, u32 vm_flags,
-                       struct file *file, u64 pgoff)
+static int __mmap_region(struct machine *m, struct mm_struct *mm, u64 addr, u64 len, u32 vm_flags,
+                         struct file *file, u64 pgoff)
 {
 	struct vm_area_struct *next = find_vma(mm, addr);
 	struct vm_area_struct *prev = next ? vma_prev(next) : rb_vma(rb_last(&mm->mm_rb));
@@ -535,6 +538,22 @@ static int mmap_region(struct machine *m, struct mm_struct *mm, u64 addr, u64 le
 	return 0;
 }
 
+/* Maps [@addr, @addr + @len), which is free, with @vm_flags: @file from page @pgoff on, or (NULL)
+ * anonymous memory, whose offset is its address. */
+static int mmap_region(struct machine *m, struct mm_struct *mm, u64 addr, u64 len, u32 vm_flags,
+                       struct file *file, u64 pgoff)
+{
+	unsigned long charged = vm_flags & VM_ACCOUNT ? len >> PAGE_SHIFT : 0;
+	int err;
+
+	if (charged && vm_enough_memory(m, mm, charged))
+		return -ENOMEM;
+	err = __mmap_region(m, mm, addr, len, vm_flags, file, pgoff);
+	if (err)
+		vm_unacct_memory(m, charged);
+	return err;
+}
+
 /* May @nr_pages more be mapped with these flags? */
 static int may_lock(const struct mm_struct *mm, int flags, u32 vm_flags, u64 nr_pages)
 {
@@ -558,8 +577,8 @@ static int __do_mmap(struct machine *m, struct file *file, u64 pgoff, u64 len, i
 		return -ENOMEM;
 	len = ALIGN(len, PAGE_SIZE);
 	mmap_write_lock(mm);
-	vm_flags = calc_vm_flags(prot, flags) | mm->def_flags;
-	addr = unmapped_area_topdown(mm, len);
+	vm_flags = calc_vm_flags(m, prot, flags) | mm->def_flags;
+	addr = get_unmapped_area(mm, len);
 	if (addr)
 		err = may_lock(mm, flags, vm_flags, len >> PAGE_SHIFT);
 	if (!err)
@@ -629,6 +648,7 @@ static void unmap_region(struct machine *m, struct mm_struct *mm, struct vm_area
 {
 	struct vm_area_struct *prev = vma_prev(first);
 	struct vm_area_struct *vma, *next;
+	unsigned long nr_accounted = 0;
 	u64 start = first->vm_start;
 	struct mmu_gather tlb;
 
@@ -652,12 +672,14 @@ static void unmap_region(struct machine *m, struct mm_struct *mm, struct vm_area
 		next = vma_next(mm, vma);
 		charge(COST_VMA_OP);
 		mm->total_vm -= vma_pages(vma);
+		nr_accounted += vma->vm_flags & VM_ACCOUNT ? vma_pages(vma) : 0;
 		vma_unlink(mm, vma);
 		vm_area_free(m, vma);
 	}
+	vm_unacct_memory(m, nr_accounted);
 }
 
-static int __do_munmap(struct machine *m, struct mm_struct *mm, u64 start, u64 len)
+int __do_munmap(struct machine *m, struct mm_struct *mm, u64 start, u64 len)
 {
 	struct vm_area_struct *vma;
 	u64 end;

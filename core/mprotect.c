@@ -68,15 +68,26 @@ static int mprotect_fixup(struct machine *m, struct vm_area_struct **vmap,
                           struct vm_area_struct **prev, u64 start, u64 end, u32 vm_flags)
 {
 	struct vm_area_struct *vma = *vmap;
+	unsigned long charged = 0;
 	int err;
 
 	if (vma->vm_flags == vm_flags) {
 		*prev = vma;
 		return 0;
 	}
+	/* Private memory that becomes writable is accounted from then on. */
+	if (vm_flags & VM_WRITE &&
+	    !(vma->vm_flags & (VM_ACCOUNT | VM_WRITE | VM_SHARED | VM_NORESERVE))) {
+		charged = (end - start) >> PAGE_SHIFT;
+		if (vm_enough_memory(m, vma->vm_mm, charged))
+			return -ENOMEM;
+		vm_flags |= VM_ACCOUNT;
+	}
 	err = vma_modify_flags(m, vmap, *prev, start, end, vm_flags);
-	if (err)
+	if (err) {
+		vm_unacct_memory(m, charged);
 		return err;
+	}
 	change_protection(m, *vmap, start, end);
 	*prev = *vmap;
 	return 0;
@@ -99,9 +110,6 @@ static int __do_mprotect(struct machine *m, struct mm_struct *mm, u64 start, u64
 		vm_flags |= prot & MM_PROT_READ ? VM_READ : 0;
 		vm_flags |= prot & MM_PROT_WRITE ? VM_WRITE : 0;
 		vm_flags |= prot & MM_PROT_EXEC ? VM_EXEC : 0;
-		/* Private memory that becomes writable is accounted from then on. */
-		if (vm_flags & VM_WRITE && !(vm_flags & (VM_NORESERVE | VM_SHARED)))
-			vm_flags |= VM_ACCOUNT;
 		err = mprotect_fixup(m, &vma, &prev, at, next, vm_flags);
 		if (err)
 			return err;

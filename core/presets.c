@@ -70,6 +70,8 @@ static const struct preset presets[] = {
 		 {"vm.fault_around_bytes", 4096},  /* 3.15 */
 		 {"workingset.file", KNOB_OFF},    /* 3.15 */
 		 {"reclaim.young_flush", KNOB_ON}, /* 3.16 */
+		 {"overcommit.reserve", OVERCOMMIT_RESERVE_SHARE}, /* 3.10 */
+		 {"mremap.move", MREMAP_MOVE_PTES},                /* 3.2 */
 	 }},
 	{"3.16",
          "4.0",
@@ -90,6 +92,7 @@ static const struct preset presets[] = {
 		 {"madvise.free_list", FREE_LIST_INACTIVE_ANON},
 		 {"madvise.free_slot", FREE_SLOT_FIRST},
 		 {"thp.partial_unmap", THP_PARTIAL_PMD},
+		 {"mremap.errors", MREMAP_ERRORS_4_1}, /* 4.1 */
 	 }},
 	{"6.18", NULL, 1, {{0}}},
 };

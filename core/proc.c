@@ -195,16 +195,6 @@ static u64 mem_available(struct machine *m)
 	return free > kept ? free - kept : 0;
 }
 
-static u64 committed_pages(const struct machine *m)
-{
-	const struct mm_struct *mm;
-	u64 sum = 0;
-
-	list_for_each_entry (mm, &m->mms, mmlist)
-		sum += mm->total_vm;
-	return sum;
-}
-
 static void meminfo_lists(struct machine *m, FILE *f)
 {
 	u64 lru[NR_LRU_LISTS];
@@ -235,8 +225,8 @@ static void meminfo_kernel(struct machine *m, FILE *f, u64 slab)
 	kb(f, "NFS_Unstable", 0);
 	kb(f, "Bounce", 0);
 	kb(f, "WritebackTmp", 0);
-	kb(f, "CommitLimit", m->totalram_pages / 2 + m->total_swap_pages);
-	kb(f, "Committed_AS", committed_pages(m));
+	kb(f, "CommitLimit", vm_commit_limit(m));
+	kb(f, "Committed_AS", (u64)vm_committed_exact(m));
 	fprintf(f, "VmallocTotal:   34359738367 kB\n");
 	kb(f, "VmallocUsed", 0);
 	kb(f, "VmallocChunk", 0);
@@ -284,8 +274,8 @@ void proc_meminfo(struct machine *m, FILE *f)
 	kb(f, "Dirty", 0);
 	kb(f, "Writeback", global_page_state(m, NR_WRITEBACK));
 	kb(f, "AnonPages", global_page_state(m, NR_ANON_MAPPED));
-	kb(f, "Mapped", 0);
-	kb(f, "Shmem", 0);
+	kb(f, "Mapped", global_page_state(m, NR_FILE_MAPPED));
+	kb(f, "Shmem", global_page_state(m, NR_SHMEM));
 	meminfo_kernel(m, f, global_page_state(m, NR_SLAB_UNRECLAIMABLE));
 	meminfo_huge(m, f);
 }

@@ -35,6 +35,7 @@ struct pglist_data;
 	X(NR_ANON_THPS, "nr_anon_transparent_hugepages", NODE)                                     \
 	X(NR_FILE_MAPPED, "nr_mapped", NODE)                                                       \
 	X(NR_FILE_PAGES, "nr_file_pages", NODE)                                                    \
+	X(NR_SHMEM, "nr_shmem", NODE)                                                              \
 	X(NR_FILE_DIRTY, "nr_dirty", NODE)                                                         \
 	X(NR_WRITEBACK, "nr_writeback", NODE)                                                      \
 	X(NR_SLAB_UNRECLAIMABLE, "nr_slab_unreclaimable", NODE)                                    \

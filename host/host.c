@@ -306,6 +306,7 @@ const struct target_ops host_target_ops = {
 	.mmap = host_mmap,
 	.munmap = host_munmap,
 	.mprotect = host_mprotect,
+	.mremap = host_mremap,
 	.brk = host_brk,
 	.madvise = host_madvise,
 	.mlock = host_mlock,

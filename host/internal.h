@@ -175,6 +175,7 @@ int memory_map(struct host_memory *m, u64 len, int prot, int map_flags, int fd, 
 int host_mmap(struct target_task *task, u64 len, int prot, int flags, u64 *va);
 int host_munmap(struct target_task *task, u64 va, u64 len);
 int host_mprotect(struct target_task *task, u64 va, u64 len, int prot);
+int host_mremap(struct target_task *task, u64 va, u64 old_len, u64 new_len, int flags, u64 *new);
 int host_brk(struct target_task *task, s64 delta, u64 *end);
 int host_madvise(struct target_task *task, u64 va, u64 len, enum target_advice advice);
 int host_mlock(struct target_task *task, u64 va, u64 len, int flags);

@@ -241,6 +241,55 @@ int host_mprotect(struct target_task *task, u64 va, u64 len, int prot)
 	return mprotect(to_ptr(va), len, prot_flags(prot)) == 0 ? 0 : -errno;
 }
 
+/* Makes sure that [@start, @end) is the tasks' own, or nobody's: nothing else may be moved over. */
+static int range_claim(struct host_memory *m, u64 start, u64 end)
+{
+	struct host_range part;
+	void *p;
+
+	if (covered_locked(m, start, end) != end) {
+		p = mmap(to_ptr(start), end - start, PROT_NONE,
+		         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+		if (p == MAP_FAILED)
+			return errno == EEXIST ? -EPERM : -errno;
+	}
+	while (range_take(m, start, end, &part))
+		;
+	return 0;
+}
+
+int host_mremap(struct target_task *task, u64 va, u64 old_len, u64 new_len, int flags, u64 *new)
+{
+	struct host_memory *m = memory_of(task);
+	bool fixed = flags & TARGET_MREMAP_FIXED;
+	u64 old_end = range_end(va, old_len);
+	int f = (flags & TARGET_MREMAP_MAYMOVE ? MREMAP_MAYMOVE : 0) | (fixed ? MREMAP_FIXED : 0);
+	struct host_range part;
+	void *p;
+	int err;
+
+	if (!old_end || !range_end(va, new_len) || (fixed && !range_end(*new, new_len)))
+		return -EINVAL;
+	if (memory_covered(m, va, old_end) != old_end)
+		return -EFAULT;
+	pthread_mutex_lock(&m->lock);
+	err = range_make_room(m);
+	if (!err && fixed)
+		err = range_claim(m, *new, range_end(*new, new_len));
+	if (!err) {
+		p = mremap(to_ptr(va), old_len, new_len, f, to_ptr(*new));
+		err = p == MAP_FAILED ? -errno : 0;
+	}
+	if (!err) {
+		while (range_take(m, va, old_end, &part))
+			;
+		*new = (u64)(uintptr_t)p;
+		range_add(m, *new, range_end(*new, new_len));
+	}
+	pthread_mutex_unlock(&m->lock);
+	return err;
+}
+
 static int heap_reserve(struct host_memory *m)
 {
 	void *p = mmap(NULL, HEAP_RESERVE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,

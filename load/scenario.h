@@ -29,6 +29,7 @@
  *   m:fill() m:touch() m:read() m:scan() [(offset, length)] [{ random = true }]
  *   m:madvise("dontneed"|"free"|"willneed"|"normal"|"random"|"sequential" [, offset, length])
  *   m:mprotect("r"|"rw"|"none" [, offset, length])   m:munmap([offset, length])
+ *   m:mremap(size [, { maymove = true, to = address }])   m.va and m.len are where it is then
  *   m = t:mmap(data[i] [, { offset = 0, size = "all", shared = true, prot = "r" }])
  *   f = t:open(data[i])   f:mmap({ ... })   f:close()   f = t:temporary(), gone when closed
  *   f:pread(offset, length [, block]) -> bytes   f:pwrite(...)   f:fsync()   f:truncate(size)   t:sync()

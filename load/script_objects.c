@@ -423,6 +423,46 @@ static int region_mprotect(lua_State *L)
 	return 1;
 }
 
+/*
+ * m:mremap(size [, {maymove = true, to = address}]): m is what it has become. Without options it grows in
+ * place or not at all, as mremap() without flags.
+ */
+static int region_mremap(lua_State *L)
+{
+	struct {
+		u64 to;
+		bool maymove;
+	} opt = {0};
+	static const struct field fields[] = {
+		{"to", FIELD_SIZE, 0, 1, 0, NULL},
+		{"maymove", FIELD_BOOL, sizeof(u64), 0, 0, NULL},
+	};
+	struct script *sc = script_begin_call(L);
+	struct region *r = script_check_object(L, REGION, "mremap");
+	u64 len = ALIGN(script_check_size(L, 2, "mremap"), PAGE);
+	int flags = 0;
+	u64 va;
+
+	if (r->gone)
+		sandbox_error(L, "mremap: this region has been unmapped");
+	if (!lua_isnoneornil(L, 3)) {
+		struct field_table t = {.L = L, .index = 3, .what = "mremap"};
+
+		luaL_checktype(L, 3, LUA_TTABLE);
+		fields_read(&t, fields, ARRAY_SIZE(fields), &opt);
+	}
+	if (opt.to)
+		flags = TARGET_MREMAP_FIXED | TARGET_MREMAP_MAYMOVE;
+	else if (opt.maymove)
+		flags = TARGET_MREMAP_MAYMOVE;
+	va = opt.to;
+	script_end_call(L, "mremap", sc->ops->mremap(sc->task, r->va, r->len, len, flags, &va));
+	r->va = va;
+	r->len = len;
+	lua_settop(L, 1);
+	return 1;
+}
+
 static int region_munmap(lua_State *L)
 {
 	struct script *sc = script_begin_call(L);
@@ -772,10 +812,15 @@ void script_open_objects(lua_State *L)
 		{NULL, NULL},
 	};
 	static const luaL_Reg region[] = {
-		{"fill", region_fill},         {"madvise", region_madvise},
-		{"mprotect", region_mprotect}, {"munmap", region_munmap},
-		{"read", region_read},         {"scan", region_scan},
-		{"touch", region_touch},       {NULL, NULL},
+		{"fill", region_fill},
+		{"madvise", region_madvise},
+		{"mprotect", region_mprotect},
+		{"mremap", region_mremap},
+		{"munmap", region_munmap},
+		{"read", region_read},
+		{"scan", region_scan},
+		{"touch", region_touch},
+		{NULL, NULL},
 	};
 	static const luaL_Reg child[] = {{"wait", child_wait}, {NULL, NULL}};
 	static const luaL_Reg barrier[] = {{"wait", barrier_wait}, {NULL, NULL}};

@@ -44,6 +44,11 @@ enum target_map {
 	TARGET_MAP_POPULATE = 8,
 };
 
+enum target_mremap {
+	TARGET_MREMAP_MAYMOVE = 1,
+	TARGET_MREMAP_FIXED = 2,
+};
+
 enum target_mlock {
 	TARGET_MLOCK_ONFAULT = 1, /* mlock2() */
 };
@@ -278,6 +283,8 @@ struct target_ops {
 	int (*mmap)(struct target_task *t, u64 len, int prot, int flags, u64 *va);
 	int (*munmap)(struct target_task *t, u64 va, u64 len);
 	int (*mprotect)(struct target_task *t, u64 va, u64 len, int prot);
+	/* To *@new if TARGET_MREMAP_FIXED; where it is then goes there. */
+	int (*mremap)(struct target_task *t, u64 va, u64 old_len, u64 new_len, int flags, u64 *new);
 	int (*brk)(struct target_task *t, s64 delta, u64 *end);
 	int (*madvise)(struct target_task *t, u64 va, u64 len, enum target_advice advice);
 	/* Of bytes, not pages; munlock() as well. mlockall() with no flags is munlockall(). */

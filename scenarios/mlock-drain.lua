@@ -86,7 +86,9 @@ expect {
 	"all.real > none.real",
 	"all.sys > none.sys",
 	"counted.real < all.real",
-	"each.nr_mlock == 0",
+	"all.unevictable_pgs_munlocked == all.unevictable_pgs_mlocked",
+	"counted.unevictable_pgs_munlocked == counted.unevictable_pgs_mlocked",
+	"none.unevictable_pgs_munlocked == none.unevictable_pgs_mlocked",
 }
 
 note "user time is what param user says, and no evidence"

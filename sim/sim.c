@@ -46,6 +46,7 @@ static const struct world_ops sim_ops = {
 	.contents_fork = sim_contents_fork,
 	.contents_map = sim_contents_map,
 	.contents_copied = sim_contents_copied,
+	.contents_move = sim_contents_move,
 	.contents_file = sim_contents_file,
 	.io_submit = sim_io_submit,
 	.disk_congested = sim_disk_congested,

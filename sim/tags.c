@@ -356,6 +356,22 @@ void sim_contents_copied(struct world_as *as, u64 va, u64 pfn)
 	*tag_expect(tag_get_space(t, as), va >> PAGE_SHIFT) = *tag_frame(t, pfn);
 }
 
+/* What was written to each page moves along; the mapping of a file has been announced before. */
+void sim_contents_move(struct world_as *as, u64 from, u64 to, u64 len)
+{
+	struct tag_space *space = tag_get_space(tags_self(), as);
+
+	for (u64 i = 0; i < len >> PAGE_SHIFT; i++) {
+		u64 page = (from >> PAGE_SHIFT) + i;
+		struct tag_chunk *chunk = tag_find_chunk(space, page / PTRS_PER_TABLE);
+		u64 expect = chunk ? chunk->expect[page % PTRS_PER_TABLE] : TAG_GARBAGE;
+
+		*tag_expect(space, (to >> PAGE_SHIFT) + i) = expect;
+		if (chunk)
+			chunk->expect[page % PTRS_PER_TABLE] = TAG_GARBAGE;
+	}
+}
+
 void sim_contents_zero(struct world_as *as, u64 start, u64 end, bool done)
 {
 	struct tag_space *space = tag_find_space(tags_self(), as);

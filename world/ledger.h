@@ -36,6 +36,7 @@
 	X(MMAP, "mmap")                                                                            \
 	X(MUNMAP, "munmap")                                                                        \
 	X(MPROTECT, "mprotect")                                                                    \
+	X(MREMAP, "mremap")                                                                        \
 	X(BRK, "brk")                                                                              \
 	X(MADVISE, "madvise")                                                                      \
 	X(MLOCK, "mlock")                                                                          \

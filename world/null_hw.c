@@ -217,6 +217,13 @@ static void null_contents_copied(struct world_as *as, u64 va, u64 pfn)
 	VM_BUG_ON(va % PAGE_SIZE);
 }
 
+static void null_contents_move(struct world_as *as, u64 from, u64 to, u64 len)
+{
+	(void)as;
+	VM_BUG_ON((from | to | len) % PAGE_SIZE);
+	VM_BUG_ON(from < to + len && to < from + len);
+}
+
 static void null_contents_file(enum world_file_event event, u64 file, u64 index, u64 arg)
 {
 	(void)event;
@@ -351,6 +358,7 @@ static const struct world_ops null_ops = {
 	.contents_fork = null_contents_fork,
 	.contents_map = null_contents_map,
 	.contents_copied = null_contents_copied,
+	.contents_move = null_contents_move,
 	.contents_file = null_contents_file,
 	.io_submit = null_io_submit,
 	.disk_congested = null_disk_congested,

@@ -320,6 +320,7 @@ struct world_ops {
 	void (*contents_map)(struct world_as *as, u64 start, u64 end, u64 file, u64 index,
 	                     bool shared);
 	void (*contents_copied)(struct world_as *as, u64 va, u64 pfn);
+	void (*contents_move)(struct world_as *as, u64 from, u64 to, u64 len);
 	void (*contents_file)(enum world_file_event event, u64 file, u64 index, u64 arg);
 	int (*io_submit)(struct world_io *io);
 	bool (*disk_congested)(struct world *w, u32 disk, bool write);
@@ -1249,6 +1250,13 @@ static inline void world_contents_copied(struct world_as *as, u64 va, u64 pfn)
 {
 	if (unlikely(world_self->w->check))
 		world_self->w->ops->contents_copied(as, va, pfn);
+}
+
+/* What [@from, @from + @len) showed, [@to, @to + @len), which shows nothing yet, shows now: mremap(). */
+static inline void world_contents_move(struct world_as *as, u64 from, u64 to, u64 len)
+{
+	if (unlikely(world_self->w->check))
+		world_self->w->ops->contents_move(as, from, to, len);
 }
 
 static inline void world_contents_file(enum world_file_event event, u64 file, u64 index, u64 arg)

@@ -393,6 +393,26 @@ static int fake_mprotect(struct target_task *t, u64 va, u64 len, int prot)
 	return 0;
 }
 
+static int fake_mremap(struct target_task *t, u64 va, u64 old_len, u64 new_len, int flags, u64 *new)
+{
+	struct fake_mm *mm = mm_of(t);
+	int err = enter(t);
+
+	if (err)
+		return err;
+	if (mapped(mm, va, old_len, 0) != old_len)
+		return -EFAULT;
+	for (u32 i = 0; i < mm->nr; i++)
+		if (mm->range[i].va == va && mm->range[i].len == old_len) {
+			if (flags & TARGET_MREMAP_FIXED)
+				mm->range[i].va = *new;
+			mm->range[i].len = new_len;
+			*new = mm->range[i].va;
+		}
+	note((struct fake_task *)t, "mremap %lu %lu flags %d", old_len, new_len, flags);
+	return 0;
+}
+
 static int fake_brk(struct target_task *t, s64 delta, u64 *end)
 {
 	struct fake_mm *mm = mm_of(t);
@@ -619,6 +639,7 @@ const struct target_ops fake_target_ops = {
 	.mmap = fake_mmap,
 	.munmap = fake_munmap,
 	.mprotect = fake_mprotect,
+	.mremap = fake_mremap,
 	.brk = fake_brk,
 	.madvise = fake_madvise,
 	.mlock = fake_mlock,

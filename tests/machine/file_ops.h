@@ -89,7 +89,7 @@ static int fop_map(struct worker *w, u32 fd)
 	if (rc == -EAGAIN && w->plan->locks) /* RLIMIT_MEMLOCK, and mlockall(MCL_FUTURE) */
 		return 0;
 	if (rc)
-		return expected(w, rc, 0);
+		return expected(w, rc, -ENOMEM);
 	if (s->nr_maps == MAPS_MAX)
 		return expected(w, do_munmap(w->plan->m, va, pages * PAGE_SIZE), 0);
 	s->map[s->nr_maps].va = va;

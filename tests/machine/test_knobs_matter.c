@@ -182,6 +182,45 @@ static void file_worker(struct task *t, void *arg)
 	do_close(r->m, fd[1]);
 }
 
+/*
+ * Promises and moves: maps until it is refused, as anybody and as root; moves memory, huge and not, over
+ * several tables; grows more than there is.
+ */
+static void space_worker(struct task *t, void *arg)
+{
+	struct run *r = arg;
+	u64 len = MB(8);
+	u64 va, to, small;
+	u32 nr = 0;
+
+	if (do_mmap(r->m, MB(64), MM_PROT_NONE, 0, &to) ||
+	    do_mmap(r->m, len, MM_PROT_READ | MM_PROT_WRITE, 0, &va) || do_munmap(r->m, to, MB(64)))
+		return;
+	mm_access(r->m, va, len, WORLD_FILL, 0);
+	for (u32 i = 0; i < 4; i++) {
+		u64 at = ALIGN(to, MB(2)) + i % 2 * MB(32) + (va & ~PMD_MASK);
+
+		if (do_mremap(r->m, va, len, len, MM_MREMAP_MAYMOVE | MM_MREMAP_FIXED, &at))
+			return;
+		va = at;
+		mm_access(r->m, va, len, WORLD_READ, 5);
+	}
+	if (do_mremap(r->m, va, len, MB(512), MM_MREMAP_MAYMOVE, &va) == -EFAULT)
+		mm_access(r->m, va, len, WORLD_READ, 0);
+	if (do_mremap(r->m, va, len, 1UL << 47, MM_MREMAP_MAYMOVE, &va) == -EINVAL)
+		mm_access(r->m, va, len, WORLD_READ, 0);
+	for (u32 i = 0; i < 2; i++) {
+		task_set_memlock(t, 0, i);
+		while (nr < 2000 &&
+		       do_mmap(r->m, 3 * PAGE_SIZE, MM_PROT_READ | MM_PROT_WRITE, 0, &small) == 0)
+			nr += 1;
+		world_user_compute(nr * 1000); /* so that it shows */
+	}
+	if (do_mmap(r->m, (r->m->totalram_pages - 20) * PAGE_SIZE, MM_PROT_READ | MM_PROT_WRITE, 0,
+	            &small) == 0)
+		mm_access(r->m, small, MB(4), WORLD_WRITE, 0);
+}
+
 /* A number that two runs share only if they did the same. */
 struct print {
 	u64 sum;
@@ -204,11 +243,15 @@ enum place {
 	ON_NODES,
 	WITH_HUGE,
 	WITH_FILES,
+	WITH_LIMITS, /* vm.overcommit_memory = 2, unless the knob is that */
+	WITH_MOVES,
 	NR_PLACES,
 };
 
 static void (*worker_of(enum place place))(struct task *, void *)
 {
+	if (place == WITH_LIMITS || place == WITH_MOVES)
+		return space_worker;
 	return place == WITH_HUGE ? huge_worker : place == WITH_FILES ? file_worker : worker;
 }
 
@@ -234,6 +277,14 @@ static u64 run(const struct knobs *knobs, enum place place)
 	else if (place == WITH_FILES) {
 		hw_add_flash(hw, 64 << 20);
 		hw_add_files(hw, 64 << 20);
+	}
+	if (place == WITH_LIMITS || place == WITH_MOVES) {
+		if (place == WITH_LIMITS)
+			huge.overcommit_memory = OVERCOMMIT_NEVER;
+		else
+			huge.thp_enabled = THP_ALWAYS;
+		hw->range[hw->nr_ranges - 1].nr_pages = 24 << 8;
+		k = &huge;
 	}
 	if (place == WITH_HUGE) {
 		hw->range[hw->nr_ranges - 1].nr_pages = 24 << 8;
@@ -313,6 +364,8 @@ static void other_number(const struct knob_info *info, char *buf, size_t n)
 
 	if (strcmp(info->name, "vm.percpu_pagelist_high_fraction") == 0)
 		v = 8;
+	if (strcmp(info->name, "vm.user_reserve_kbytes") == 0)
+		v = 4;
 	if (strcmp(info->name, "vm.min_free_kbytes") == 0)
 		v = 2048;
 	snprintf(buf, n, "%lu", min(v, info->max));

@@ -240,6 +240,7 @@ static void case_init(struct random_case *c, u64 seed, const char *forced, bool 
 	c->plan.nr_ops = 30 + (u32)rand_below(&r, 120);
 	c->plan.threads = rand_below(&r, 2);
 	c->plan.locks = rand_hash(seed, STREAM_LOCK, 0, 0) & 1;
+	c->plan.spaces = rand_hash(seed, STREAM_SPACE, 0, 0) & 1;
 	if (chance(&r, 10))
 		random_failures(c, &r);
 	c->nr_tasks = 1 + (u32)rand_below(&r, 5);
@@ -266,7 +267,10 @@ static void case_describe(const struct random_case *c, FILE *f)
 	if (c->plan.nr_files)
 		fprintf(f, "; %u files of up to %lu pages", c->plan.nr_files, c->plan.file_pages);
 	fprintf(f, "; %u tasks%s%s of %u operations on up to %lu pages%s%s", c->nr_tasks,
-	        c->plan.threads ? " with threads" : "", c->plan.locks ? " and locks" : "",
+	        c->plan.threads ? " with threads" : "",
+	        c->plan.locks    ? " and locks"
+	        : c->plan.spaces ? " and moves"
+	                         : "",
 	        c->plan.nr_ops, c->plan.max_pages, c->opt.explore ? "; explores" : "",
 	        c->opt.tracing ? "; traced" : "");
 	for (u32 i = 0; i < ARRAY_SIZE(fail); i++)
@@ -394,7 +398,7 @@ static struct outcome run_case(struct random_case *c)
 	return o;
 }
 
-/* @locks: if the seed says so, tasks lock memory. */
+/* @locks: if the seed says so, tasks lock memory, and use the rest of the calls (space_ops.h). */
 static struct outcome run_seed(u64 seed, const char *forced, bool files, bool locks)
 {
 	static const struct itimerval limit = {.it_value.tv_sec = CASE_CPU_SECONDS};
@@ -403,6 +407,7 @@ static struct outcome run_seed(u64 seed, const char *forced, bool files, bool lo
 
 	case_init(&c, seed, forced, files);
 	c.plan.locks &= locks;
+	c.plan.spaces &= locks;
 	running = &c;
 	if (getenv("QUIRE_VERBOSE"))
 		case_describe(&c, stdout);

@@ -17,6 +17,7 @@
 
 #define STREAM_TASK 2
 #define STREAM_LOCK 6 /* 3, 5: test_random_ops.c */
+#define STREAM_SPACE 7
 
 #define MAPS_MAX 8
 #define CHILDREN_MAX 3
@@ -38,6 +39,7 @@ struct plan {
 	bool threads;   /* tasks start others in their address space */
 	bool fails;     /* failures are injected: any call may return -ENOMEM */
 	bool locks;     /* tasks lock memory */
+	bool spaces;    /* tasks do what space_ops.h has */
 	u32 nr_workers; /* created so far */
 	u32 nr_running;
 	u32 nr_killed;
@@ -62,6 +64,7 @@ struct worker {
 	struct rand_stream fr; /* of file operations */
 	u32 fd[FDS_MAX];
 	struct rand_stream lock; /* of its own: cases without locks are what they were before */
+	struct rand_stream sr;   /* of space_ops.h, the same */
 	u32 depth;
 	u32 nr_children;
 	struct task *child[CHILDREN_MAX];
@@ -90,6 +93,7 @@ static struct worker *worker_new(struct plan *p, const struct worker *parent, bo
 	w->space->nr_users += 1;
 	rand_init(&w->fr, p->seed, STREAM_FILES, p->nr_workers);
 	rand_init(&w->lock, p->seed, STREAM_LOCK, p->nr_workers);
+	rand_init(&w->sr, p->seed, STREAM_SPACE, p->nr_workers);
 	rand_init(&w->r, p->seed, STREAM_TASK, p->nr_workers++);
 	return w;
 }
@@ -155,8 +159,8 @@ static int op_map(struct worker *w)
 	             &va);
 	if (rc == -EAGAIN && w->plan->locks) /* RLIMIT_MEMLOCK */
 		return 0;
-	if (rc)
-		return expected(w, rc, 0);
+	if (rc) /* -ENOMEM: overcommit */
+		return expected(w, rc, -ENOMEM);
 	if (s->nr_maps == MAPS_MAX) /* another thread was faster */
 		return expected(w, do_munmap(w->plan->m, va, pages * PAGE_SIZE), 0);
 	s->map[s->nr_maps].va = va;
@@ -365,6 +369,7 @@ static int op_compute(struct worker *w)
 }
 
 #include "tests/machine/file_ops.h"
+#include "tests/machine/space_ops.h"
 
 /* Holds a reference to a mapped page for a while, as a driver that reads into it does. */
 static int op_pin(struct worker *w)
@@ -431,6 +436,8 @@ static int one_op(struct worker *w)
 		return file_op(w);
 	if (w->plan->locks && rand_below(&w->lock, 100) < 12)
 		return op_lock(w);
+	if (w->plan->spaces && rand_below(&w->sr, 100) < 15)
+		return space_op(w);
 	op = rand_below(&w->r, 100);
 	if (op < 13)
 		return op_map(w);

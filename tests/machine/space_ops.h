@@ -1,0 +1,62 @@
+/*
+ * What workers do with their address spaces besides, for the random-operations test: mappings move.
+ *
+ * Numbers come from a stream of their own.
+ */
+#ifndef TESTS_MACHINE_SPACE_OPS_H
+#define TESTS_MACHINE_SPACE_OPS_H
+
+/* Holes, a part that is several VMAs, no room, and limits. */
+static int remap_expected(int rc)
+{
+	return rc == -EFAULT || rc == -ENOMEM || rc == -EAGAIN || rc == -EINVAL ? 0 : rc;
+}
+
+/*
+ * A mapping, whole or in part, grows, shrinks or moves; now and then over (part of) another. Who shares the
+ * address space may find less there than it remembers.
+ */
+static int sop_remap(struct worker *w)
+{
+	struct space *s = w->space;
+	struct rand_stream *r = &w->sr;
+	u32 i = (u32)rand_below(r, s->nr_maps);
+	u64 first = rand_below(r, 3) ? 0 : rand_below(r, s->map[i].pages);
+	u64 pages = rand_below(r, 3) ? s->map[i].pages - first
+	                             : 1 + rand_below(r, s->map[i].pages - first);
+	u64 addr = s->map[i].va + first * PAGE_SIZE;
+	u64 new_pages = rand_below(r, 3) ? pages + rand_below(r, 600) : 1 + rand_below(r, pages);
+	int flags = rand_below(r, 4) ? MM_MREMAP_MAYMOVE : 0;
+	u64 va = 0;
+	int rc;
+
+	if (addr < BRK_START + (1UL << 40)) /* the heap: brk() relies on where it is */
+		return 0;
+	if (rand_below(r, 3) == 0) {
+		u32 k = (u32)rand_below(r, s->nr_maps);
+
+		flags = MM_MREMAP_MAYMOVE | MM_MREMAP_FIXED;
+		va = s->map[k].va;
+		va += rand_below(r, 2) ? s->map[k].pages * PAGE_SIZE : rand_below(r, 1 << 22);
+		va &= rand_below(r, 2) ? PAGE_MASK : PMD_MASK;
+		if (va < BRK_START + (1UL << 40) || va + new_pages * PAGE_SIZE > MMAP_BASE)
+			return 0;
+	}
+	rc = do_mremap(w->plan->m, addr, pages * PAGE_SIZE, new_pages * PAGE_SIZE, flags, &va);
+	if (rc)
+		return remap_expected(rc);
+	if (i < s->nr_maps) {
+		s->map[i].va = va;
+		s->map[i].pages = new_pages;
+	}
+	return 0;
+}
+
+static int space_op(struct worker *w)
+{
+	if (!w->space->nr_maps)
+		return 0;
+	return sop_remap(w);
+}
+
+#endif
