@@ -114,6 +114,7 @@ __attribute__((unused)) static void fix_start(u32 nr_cpus, u64 nr_pages, const c
 	fix.disk_tag = calloc(fix.hw->disk[0].size_bytes / PAGE_SIZE, sizeof(*fix.disk_tag));
 	assert_int_equal(knobs_preset(&knobs, preset), 0);
 	knobs.thp_enabled = THP_NEVER;
+	knobs.overcommit_memory = OVERCOMMIT_ALWAYS; /* these machines are tiny */
 	if (setup)
 		setup(&knobs);
 	fix.m = machine_create(fix.w, &knobs, err, sizeof(err));

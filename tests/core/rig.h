@@ -30,6 +30,7 @@ __attribute__((unused)) static void rig_start(u32 nr_cpus, u64 nr_pages, const c
 	memset(&rig, 0, sizeof(rig));
 	assert_int_equal(knobs_preset(&knobs, preset), 0);
 	knobs.thp_enabled = THP_NEVER;
+	knobs.overcommit_memory = OVERCOMMIT_ALWAYS; /* these machines are tiny */
 	rig.hw = null_hw(nr_cpus, 1, nr_pages);
 	if (tweak)
 		tweak(rig.hw, &knobs);
