@@ -128,6 +128,12 @@ static bool may_claim(const struct zone *z, unsigned int order, enum migratetype
 	       z->machine->page_group_by_mobility_disabled;
 }
 
+/* Is a block of another type free that a request of type @start may claim? Without the lock. */
+bool block_is_claimable(struct zone *z, unsigned int order, enum migratetype start)
+{
+	return may_claim(z, order, start) && find_fallback(z, order, start) >= 0;
+}
+
 static void change_pageblock_range(struct zone *z, const struct page *p, unsigned int order,
                                    enum migratetype mt)
 {

@@ -12,13 +12,14 @@
  * another type counts if it may be claimed whole.
  *
  * Left out: balloon and other driver pages, CMA, the fast search of free blocks (5.1), proactive
- * compaction (5.9), file pages and mapped huge pages; blocks that were never used stay so.
+ * compaction (5.9), huge pages, which are passed over; blocks that were never used stay so.
  *
  * Locks: nothing may be held. May switch tasks.
  */
 #include <string.h>
 
 #include "core/compaction.h"
+#include "core/fs.h"
 
 static inline bool compact_is_3_16(const struct zone *z)
 {
@@ -211,20 +212,25 @@ static void isolate_freepages(struct compact_control *cc)
 /* ---- the migrate scanner ----------------------------------------------------------------------------- */
 
 /*
- * Has it a reference that is not a pte's, and no mapping that would explain one? Then somebody has it
+ * Has it a reference that is not a pte's, and is in no cache that would explain one? Then somebody has it
  * pinned, and moving it would be in vain.
  */
-static bool page_pinned(const struct page *page)
+static bool page_pinned(const struct machine *m, const struct page *page)
 {
-	return !page->mapping && page->refcount > page->mapcount;
+	return !page_test(page, PG_swapcache) && !page_mapping(m, page) &&
+	       page->refcount > page->mapcount;
 }
 
 /* May the page be taken? lru_lock held. */
 static bool page_isolatable(const struct compact_control *cc, const struct page *page)
 {
-	if (!page_test(page, PG_lru) || page_test(page, PG_unevictable) || page_is_compound(page))
+	const struct machine *m = cc->zone->machine;
+
+	if (!page_test(page, PG_lru) || page_is_compound(page))
 		return false;
-	if (!page_is_anon(page) || page_pinned(page) || !page->refcount)
+	if (page_test(page, PG_unevictable) && !m->knob.compact_unevictable)
+		return false;
+	if (!page->refcount || page_pinned(m, page))
 		return false;
 	return cc->mode != MIGRATE_ASYNC || !page_test(page, PG_writeback);
 }
@@ -281,7 +287,6 @@ static bool isolate_migratepages(struct compact_control *cc)
 {
 	struct zone *z = cc->zone;
 
-	lru_add_drain(z->machine);
 	while (cc->migrate_pfn < cc->free_pfn) {
 		u64 pfn = cc->migrate_pfn;
 		u64 end = ALIGN(pfn + 1, PAGEBLOCK_PAGES);
@@ -359,9 +364,8 @@ static bool block_is_free(struct compact_control *cc)
 
 		if (!page_list_empty(&area->list[cc->migratetype]))
 			return true;
-		if (READ_ONCE(area->nr_free) &&
-		    (o >= PAGEBLOCK_ORDER || (!compact_is_3_16(z) && o >= PAGEBLOCK_ORDER / 2 &&
-		                              cc->migratetype != MIGRATE_MOVABLE)))
+		if (compact_is_3_16(z) ? o >= PAGEBLOCK_ORDER && READ_ONCE(area->nr_free)
+		                       : block_is_claimable(z, o, cc->migratetype))
 			return true;
 	}
 	return false;

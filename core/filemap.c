@@ -326,3 +326,37 @@ void delete_from_page_cache(struct machine *m, struct page *page)
 	spin_unlock_irq(&mapping->tree_lock);
 	put_page(m, page);
 }
+
+/* Migration. All that counts pages of the cache counts by zone, and goes on. */
+int replace_page_cache_page(struct machine *m, struct page *page, struct page *new)
+{
+	struct address_space *mapping = page_mapping(m, page);
+	s32 private = page_test(page, PG_private);
+	bool mark[NR_XA_MARKS];
+	int err = -EAGAIN;
+
+	VM_BUG_ON(page_zone(m, page) != page_zone(m, new));
+	spin_lock_irq(&mapping->tree_lock);
+	if (page->refcount != 2 + private)
+		goto out;
+	for (u32 i = 0; i < NR_XA_MARKS; i++)
+		mark[i] = xa_get_mark(m, &mapping->i_pages, page->index, i);
+	xa_store(m, &mapping->i_pages, mapping->number, page->index,
+	         xa_mk_page(page_to_pfn(m, new)));
+	for (u32 i = 0; i < NR_XA_MARKS; i++)
+		if (mark[i])
+			xa_set_mark(m, &mapping->i_pages, page->index, i);
+	new->refcount += 1 + private;
+	page->refcount -= 1 + private;
+	if (private) {
+		m->page_private[page_to_pfn(m, new)] = m->page_private[page_to_pfn(m, page)];
+		m->page_private[page_to_pfn(m, page)] = 0;
+		page_clear(page, PG_private);
+		page_set(new, PG_private);
+	}
+	page->mapping = 0;
+	err = 0;
+out:
+	spin_unlock_irq(&mapping->tree_lock);
+	return err;
+}

@@ -124,7 +124,7 @@ static int copy_one_pte(struct machine *m, u32 dst_table, pte_t *dst, pte_t *src
 	int err;
 
 	if (unlikely(pte_migration(pte))) {
-		c->rss[MM_ANONPAGES] += 1;
+		c->rss[migration_counter(m, pte)] += 1;
 		*src = pte_clear(pte, PTE_MIGRATION_WRITE);
 		set_pte(m, dst_table, dst, *src);
 		return 0;

@@ -1027,6 +1027,12 @@ bool remove_migration_pte(struct machine *m, struct vm_area_struct *vma, u32 tab
 bool remove_migration_pte_of(struct machine *m, struct vm_area_struct *vma, u32 table, u64 va,
                              struct page *page, u64 old_pfn);
 
+/* Which of an address space's counters the page of a migration entry is in. */
+static inline enum mm_counter migration_counter(const struct machine *m, pte_t entry)
+{
+	return page_is_anon(pfn_to_page(m, pte_pfn(entry))) ? MM_ANONPAGES : MM_FILEPAGES;
+}
+
 /* ---- swapfile.c ------------------------------------------------------------------------------------------------------ */
 
 int swap_init(struct machine *m); /* boot: swap_avail_lock, io_pool; 0 or -ENOMEM */

@@ -123,6 +123,8 @@
 	    "zone_reclaim_mode is 1 if a node is farther than this from another; 0: never")        \
 	NUM(extfrag_threshold, "vm.extfrag_threshold", "", 0, 1000, 500, 500, "sysctl",            \
 	    "a fragmentation index up to this: memory is short rather than in pieces")             \
+	NUM(compact_unevictable, "vm.compact_unevictable_allowed", "", 0, 1, 0, 1,                 \
+	    "sysctl, 5bbe3547aa3b (4.2)", "1: mlocked pages may be moved, too")                    \
 	NUM(stat_interval, "vm.stat_interval", "s", 1, 3600, 1, 1, "sysctl",                       \
 	    "how often counters are folded")                                                       \
 	NUM(overcommit_ratio, "vm.overcommit_ratio", "%", 0, 1000, 50, 50, "sysctl",               \

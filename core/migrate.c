@@ -5,16 +5,17 @@
  * whoever does it: huge_split.c, or move_page() here. Then they become ptes again, of the same frame or of
  * another; whoever meets one meanwhile waits for the page lock.
  *
- * A page can be moved if nobody holds a reference but its ptes, the swap cache and the caller. Pages are
- * moved one by one, each with its flushes, as to 6.2; since then Linux unmaps a batch first.
+ * A page can be moved if nobody holds a reference but its ptes, the swap or page cache, its buffer and the
+ * caller. Pages are moved one by one, each with its flushes, as to 6.2; since then Linux unmaps a batch first.
  *
- * Left out: file pages, huge pages (both are passed over by who isolates), other nodes.
+ * Left out: huge pages (passed over by who isolates), other nodes.
  */
 #include <errno.h>
 
 #include "core/huge_memory.h"
 #include "core/migrate.h"
 #include "core/mlock.h"
+#include "core/rmap.h"
 #include "core/swap.h"
 
 /* ---- migration entries ------------------------------------------------------------------------------------- */
@@ -39,7 +40,10 @@ bool remove_migration_pte_of(struct machine *m, struct vm_area_struct *vma, u32 
 	new = pte_set(new, entry.v & PTE_DIRTY);
 	charge(COST_PAGE_FLAG);
 	get_page(page);
-	page_add_anon_rmap(m, page, vma, va);
+	if (likely(page_is_anon(page)))
+		page_add_anon_rmap(m, page, vma, va);
+	else
+		page_add_file_rmap(m, page);
 	charge(COST_PTE);
 	set_pte(m, table, pte, new);
 	if (unlikely(vma->vm_flags & VM_LOCKED) && mlock_today(m))
@@ -69,6 +73,21 @@ static struct anon_vma *page_get_anon_vma(struct machine *m, struct page *page)
 	return anon_vma;
 }
 
+void set_migration_pte(struct machine *m, struct page *page, struct vm_area_struct *vma, u32 table,
+                       u64 va)
+{
+	pte_t *pte = pt_entry(m, table, va);
+	pte_t entry = *pte;
+
+	charge_n(COST_PTE, 2);
+	set_pte(m, table, pte, pte_make_migration(entry, page_to_pfn(m, page)));
+	world_tlb_flush(&vma->vm_mm->as, va, va + PAGE_SIZE);
+	page_remove_rmap(m, page);
+	VM_BUG_ON(page->refcount < 2);
+	page->refcount -= 1;
+	charge(COST_PAGE_FLAG);
+}
+
 /* The pte of @vma, if it maps @page, becomes a migration entry. The rmap lock is held. */
 static void unmap_one(struct machine *m, struct page *page, struct vm_area_struct *vma)
 {
@@ -89,15 +108,9 @@ static void unmap_one(struct machine *m, struct page *page, struct vm_area_struc
 	spin_lock(&m->table[table].ptl);
 	entry = *pte;
 	if (pte_present(entry) && !pte_special(entry) && pte_pfn(entry) == pfn) {
-		charge_n(COST_PTE, 2);
-		set_pte(m, table, pte, pte_make_migration(entry, pfn));
-		world_tlb_flush(&vma->vm_mm->as, va, va + PAGE_SIZE);
 		if (pte_dirty(entry))
 			page_set(page, PG_dirty);
-		page_remove_rmap(m, page);
-		VM_BUG_ON(page->refcount < 2);
-		page->refcount -= 1;
-		charge(COST_PAGE_FLAG);
+		set_migration_pte(m, page, vma, table, va);
 	}
 	spin_unlock(&m->table[table].ptl);
 }
@@ -116,6 +129,21 @@ static void try_to_migrate(struct machine *m, struct page *page, struct anon_vma
 	up_read(&anon_vma->root->rwsem);
 }
 
+void remove_migration_pte_in(struct machine *m, struct vm_area_struct *vma, struct page *old,
+                             struct page *new)
+{
+	u64 va = vma->vm_start + ((new->index - vma->vm_pgoff) << PAGE_SHIFT);
+	u32 table;
+
+	charge(COST_RMAP_STEP);
+	table = pt_find(m, vma->vm_mm, va);
+	if (!table || !pte_migration(READ_ONCE(*pt_entry(m, table, va))))
+		return;
+	spin_lock(&m->table[table].ptl);
+	remove_migration_pte_of(m, vma, table, va, new, page_to_pfn(m, old));
+	spin_unlock(&m->table[table].ptl);
+}
+
 /*
  * Migration entries of @old become ptes of @new. A child that fork copied them to meanwhile comes after
  * its parent in the tree, so that none is missed.
@@ -128,16 +156,8 @@ static void remove_migration_ptes(struct machine *m, struct page *old, struct pa
 	down_read(&anon_vma->root->rwsem);
 	interval_tree_for_each (node, &anon_vma->rb_root, new->index, new->index) {
 		struct vm_area_struct *vma = container_of(node, struct anon_vma_chain, node)->vma;
-		u64 va = vma->vm_start + ((new->index - vma->vm_pgoff) << PAGE_SHIFT);
-		u32 table;
 
-		charge(COST_RMAP_STEP);
-		table = pt_find(m, vma->vm_mm, va);
-		if (!table || !pte_migration(READ_ONCE(*pt_entry(m, table, va))))
-			continue;
-		spin_lock(&m->table[table].ptl);
-		remove_migration_pte_of(m, vma, table, va, new, page_to_pfn(m, old));
-		spin_unlock(&m->table[table].ptl);
+		remove_migration_pte_in(m, vma, old, new);
 	}
 	up_read(&anon_vma->root->rwsem);
 }
@@ -147,28 +167,38 @@ static void remove_migration_ptes(struct machine *m, struct page *old, struct pa
 /* What a page keeps when it moves; the caller has isolated both. */
 #define MIGRATE_FLAGS                                                                              \
 	(1u << PG_referenced | 1u << PG_uptodate | 1u << PG_dirty | 1u << PG_active |              \
-	 1u << PG_swapbacked | 1u << PG_workingset)
+	 1u << PG_swapbacked | 1u << PG_workingset | 1u << PG_unevictable)
 
-/* Both locked, @page mapped by nobody. -EAGAIN: somebody holds it. */
+/* @new takes @page's place in the cache that has it, if one does. -EAGAIN: somebody else holds it. */
+static int move_mapping(struct machine *m, struct page *new, struct page *page)
+{
+	if (page_test(page, PG_swapcache))
+		return swap_cache_replace(m, page, new);
+	if (!page_is_anon(page))
+		return replace_page_cache_page(m, page, new);
+	world_order();
+	return page->refcount == 1 ? 0 : -EAGAIN;
+}
+
+/*
+ * Both locked, @page mapped by nobody. -EAGAIN: somebody holds it. What the page was, anonymous or not, can
+ * still be asked of it, as its migration entries do.
+ */
 static int move_to_new_page(struct machine *m, struct page *new, struct page *page)
 {
+	int err;
+
 	new->mapping = page->mapping;
 	new->index = page->index;
 	new->flags |= page->flags &MIGRATE_FLAGS;
-	if (page_test(page, PG_swapcache)) {
-		int err = swap_cache_replace(m, page, new);
-
-		if (err)
-			return err;
-	} else {
-		world_order();
-		if (page->refcount != 1)
-			return -EAGAIN;
-	}
+	err = move_mapping(m, new, page);
+	if (err)
+		return err;
 	m->nr_moved += 1;
 	charge_n(COST_PAGE_FLAG, 4);
 	world_frame_copy(page_to_pfn(m, new), page_to_pfn(m, page));
-	page->mapping = 0;
+	if (unlikely(page_test(page, PG_mlocked)))
+		mlock_migrate_page(m, new, page);
 	page->flags &= ~MIGRATE_FLAGS;
 	return 0;
 }
@@ -197,21 +227,28 @@ static int move_page(struct machine *m, struct page *new, struct page *page, enu
 {
 	int err = lock_for_migration(m, page, mode);
 	struct anon_vma *anon_vma;
+	bool file, mapped;
 
 	if (err)
 		return err;
 	err = -EAGAIN;
 	anon_vma = page_get_anon_vma(m, page);
+	file = page_mapping(m, page);
+	mapped = file && page_mapped(page);
 	/* Neither mapped nor cached: it is about to be freed, or its mapping is not to be trusted. */
-	if (!anon_vma && !page_test(page, PG_swapcache))
+	if (!anon_vma && !file && !page_test(page, PG_swapcache))
 		goto out_unlock;
 	BUG_ON(!trylock_page(m, new));
 	if (anon_vma)
 		try_to_migrate(m, page, anon_vma);
+	else if (mapped)
+		try_to_migrate_file(m, page);
 	if (!page_mapped(page))
 		err = move_to_new_page(m, new, page);
 	if (anon_vma)
 		remove_migration_ptes(m, page, err ? page : new, anon_vma);
+	else if (mapped)
+		remove_migration_ptes_file(m, page, err ? page : new);
 	unlock_page(m, new);
 	if (anon_vma)
 		put_anon_vma(m, anon_vma);
@@ -229,8 +266,7 @@ void putback_movable_pages(struct machine *m, struct page_list *pages)
 	while ((page = page_list_pop_tail(pages))) {
 		mod_node_state(page_zone(m, page), isolated_item(page_lru(page)), -1);
 		page_clear(page, PG_isolated);
-		lru_cache_add(m, page);
-		put_page(m, page);
+		putback_lru_page(m, page);
 	}
 }
 
@@ -247,7 +283,7 @@ static int unmap_and_move(struct machine *m, struct page_list *from, struct page
 	if (page->refcount == 1) { /* freed by all others: nothing to move */
 		page_list_del(from, page);
 		mod_node_state(z, item, -1);
-		page->flags &= ~(1u << PG_isolated | 1u << PG_active);
+		page->flags &= ~(1u << PG_isolated | 1u << PG_active | 1u << PG_unevictable);
 		put_page(m, page);
 		return 0;
 	}
@@ -260,8 +296,7 @@ static int unmap_and_move(struct machine *m, struct page_list *from, struct page
 		new->flags &= ~MIGRATE_FLAGS;
 		to->put(new, to->arg);
 	} else {
-		lru_cache_add(m, new);
-		put_page(m, new);
+		putback_lru_page(m, new);
 	}
 	if (err == -EAGAIN)
 		return err;
@@ -269,8 +304,9 @@ static int unmap_and_move(struct machine *m, struct page_list *from, struct page
 	mod_node_state(z, item, -1);
 	page_clear(page, PG_isolated);
 	if (err)
-		lru_cache_add(m, page);
-	put_page(m, page);
+		putback_lru_page(m, page);
+	else
+		put_page(m, page);
 	return err;
 }
 

@@ -27,6 +27,13 @@ struct migrate_target {
 long migrate_pages(struct machine *m, struct page_list *from, const struct migrate_target *to,
                    enum migrate_mode mode);
 
+/* The pte of @va, which maps @page, becomes a migration entry; its table's lock is held. */
+void set_migration_pte(struct machine *m, struct page *page, struct vm_area_struct *vma, u32 table,
+                       u64 va);
+/* If @vma has a migration entry of @old at @new's offset, it becomes a pte of @new. The rmap lock is held. */
+void remove_migration_pte_in(struct machine *m, struct vm_area_struct *vma, struct page *old,
+                             struct page *new);
+
 /* Isolated pages go back to their LRU lists. */
 void putback_movable_pages(struct machine *m, struct page_list *pages);
 

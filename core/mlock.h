@@ -45,6 +45,9 @@ void munlock_ptes(struct machine *m, u32 table, u64 va, u64 end);
  * table lock held. False: it may not be sure. */
 bool mlock_found(struct machine *m, struct page *page, struct vm_area_struct *vma);
 
+/* What @page, which nobody maps any more, was, @new is: PG_mlocked moves. */
+void mlock_migrate_page(struct machine *m, struct page *new, struct page *page);
+
 /* ---- gup.c ----------------------------------------------------------------------------------- */
 
 /* Faults in what is mapped in the range. @ignore_errors: go on with the next VMA. May switch tasks. */

@@ -459,3 +459,14 @@ void lru_add_sort(struct machine *m, struct page *page)
 	*mlock_count(m, page) = 0;
 	count_vm_events(m, UNEVICTABLE_PGCULLED, !was_unevictable);
 }
+
+void mlock_migrate_page(struct machine *m, struct page *new, struct page *page)
+{
+	charge_n(COST_PAGE_FLAG, 2);
+	page_clear(page, PG_mlocked);
+	count_mlock(m, page, -1);
+	if (page_test(new, PG_mlocked))
+		return;
+	page_set(new, PG_mlocked);
+	count_mlock(m, new, 1);
+}

@@ -182,6 +182,7 @@ void free_boot_range(struct zone *z, u64 start, u64 end);
 bool pfn_is_fresh(const struct zone *z, u64 pfn);
 /* Compaction takes the free block @p off its list: NR_FREE_PAGES is told. zone->lock held. */
 void take_buddy(struct zone *z, struct page *p);
+bool block_is_claimable(struct zone *z, unsigned int order, enum migratetype start);
 
 unsigned long buddy_count_free(const struct zone *z); /* pages, by walking; for audits */
 void buddy_audit(struct zone *z);

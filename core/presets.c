@@ -88,6 +88,7 @@ static const struct preset presets[] = {
          {
 		 {"reclaim.unmap_flush", UNMAP_FLUSH_BATCH}, /* 4.3 */
 		 {"watermark.order", WMARK_ORDER_BLOCK},     /* 4.4 */
+		 {"vm.compact_unevictable_allowed", 1},      /* 4.2 */
 		 {"madvise.free_swap", FREE_SWAP_DROP},      /* 4.5 */
 		 {"madvise.free_list", FREE_LIST_INACTIVE_ANON},
 		 {"madvise.free_slot", FREE_SLOT_FIRST},

@@ -33,6 +33,9 @@ void unmap_flush(struct machine *m, struct mm_struct *mm, u64 va, pte_t entry, u
 
 int page_referenced_file(struct machine *m, struct page *page, bool is_locked, u32 *vm_flags);
 enum ttu_result try_to_munlock_file(struct machine *m, struct page *page);
+/* Entries of @page become migration entries, and those of @old ones of @new. Page locked. */
+void try_to_migrate_file(struct machine *m, struct page *page);
+void remove_migration_ptes_file(struct machine *m, struct page *old, struct page *new);
 enum ttu_result try_to_unmap_file(struct machine *m, struct page *page, u32 flags);
 
 #endif

@@ -7,6 +7,7 @@
  * a rw semaphore (knob file.i_mmap_lock); walks for ageing try it only since 5.19, as they do the
  * anon_vma's (reclaim.rmap_lock).
  */
+#include "core/migrate.h"
 #include "core/mlock.h"
 #include "core/rmap.h"
 
@@ -288,4 +289,38 @@ bool page_mkclean(struct machine *m, struct page *page)
 	if (page_mapped(page))
 		rmap_walk_file(m, page, false, page_mkclean_one, &cleaned);
 	return cleaned;
+}
+
+/* ---- migration --------------------------------------------------------------------------------------- */
+
+static bool migrate_one_file(struct machine *m, struct page *page, struct rmap_pte *r, void *arg)
+{
+	bool *dirty = arg;
+
+	*dirty |= pte_dirty(*r->pte);
+	set_migration_pte(m, page, r->vma, r->table, r->va);
+	return true;
+}
+
+void try_to_migrate_file(struct machine *m, struct page *page)
+{
+	bool dirty = false;
+
+	rmap_walk_file(m, page, false, migrate_one_file, &dirty);
+	if (dirty)
+		set_page_dirty(m, page);
+}
+
+void remove_migration_ptes_file(struct machine *m, struct page *old, struct page *new)
+{
+	struct address_space *mapping = page_mapping(m, new);
+	struct interval_node *node;
+
+	i_mmap_lock_read(m, mapping, false);
+	interval_tree_for_each (node, &mapping->i_mmap, new->index, new->index) {
+		struct vm_area_struct *vma = container_of(node, struct vm_area_struct, shared);
+
+		remove_migration_pte_in(m, vma, old, new);
+	}
+	i_mmap_unlock_read(m, mapping);
 }

@@ -261,7 +261,7 @@ static inline void zap_prefetch(const struct machine *m, const pte_t *pte)
 static void zap_swap_entry(struct mmu_gather *tlb, struct zap_count *c, pte_t entry)
 {
 	if (pte_migration(entry)) { /* whoever set it has the page's references */
-		c->rss[MM_ANONPAGES] -= 1;
+		c->rss[migration_counter(tlb->m, entry)] -= 1;
 		return;
 	}
 	zap_charge(c);

@@ -25,6 +25,7 @@ static const struct {
 	{"numa.reclaim_distance", "test_node_reclaim"},
 	{"readahead.form", "test_readahead"},
 	{"thp.deferred_split", "test_thp"},
+	{"vm.compact_unevictable_allowed", "test_migrate"},
 	{"khugepaged.form", "test_khugepaged: a machine lives for seconds here"},
 	{"khugepaged.defrag", "test_khugepaged"},
 	{"khugepaged.pages_to_scan", "test_khugepaged"},

@@ -118,7 +118,7 @@ static const struct {
 	{"vm.percpu_pagelist_high_fraction", 8, 100},
 	{"vm.stat_interval", 1, 5},
 	{"lru.batch", 1, 31},
-	{"khugepaged.scan_sleep_millisecs", 1, 50},
+	{"khugepaged.scan_sleep_millisecs", 10, 100},
 	{"khugepaged.alloc_sleep_millisecs", 1, 50},
 	{"khugepaged.max_ptes_none", 0, 511},
 	{"khugepaged.max_ptes_swap", 0, 511},
