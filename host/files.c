@@ -43,12 +43,35 @@ static const char *choose_dir(const struct target *t, const char **why)
 	                    why);
 }
 
+/* "/sys/dev/block/254:0/queue/@file" of the disk below @path. False: there is none. */
+static bool queue_path(const char *path, const char *file, char name[HOST_PATH_MAX])
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return false;
+	snprintf(name, HOST_PATH_MAX, "/sys/dev/block/%u:%u/queue/%s", major(st.st_dev),
+	         minor(st.st_dev), file);
+	if (access(name, F_OK) != 0) /* a partition: the queue is its disk's */
+		snprintf(name, HOST_PATH_MAX, "/sys/dev/block/%u:%u/../queue/%s", major(st.st_dev),
+		         minor(st.st_dev), file);
+	return access(name, F_OK) == 0;
+}
+
 int files_check(struct target *t, char *err)
 {
 	const char *why = "";
+	const char *dir;
+	char path[HOST_PATH_MAX];
 	char text[32];
 
-	if (!t->req->nr_files || choose_dir(t, &why))
+	if (!t->req->nr_files)
+		return 0;
+	dir = choose_dir(t, &why);
+	if (dir && t->config.read_ahead_kb[0] && queue_path(dir, "read_ahead_kb", path) &&
+	    !file_writable(path))
+		return host_error(err, -EPERM, "writing %s (vm.read_ahead_kb) needs root", path);
+	if (dir)
 		return 0;
 	return host_error(err, -EOPNOTSUPP, "no place for files of %s%s%s: %s",
 	                  size_text(bytes_on_disk(t), text), t->config.file_dir[0] ? " in " : "",
@@ -133,23 +156,36 @@ static int make_all(struct target *t, int dir, char *err)
 	return rc && rc != -EINTR ? -EOPNOTSUPP : rc;
 }
 
-/* "/sys/dev/block/254:0/queue/FILE" of the disk below @path, or "" */
 static void queue_value(const char *path, const char *file, char value[64])
 {
-	struct stat st;
 	char name[HOST_PATH_MAX];
 
-	*value = '\0';
-	if (stat(path, &st) != 0)
-		return;
-	snprintf(name, sizeof(name), "/sys/dev/block/%u:%u/queue/%s", major(st.st_dev),
-	         minor(st.st_dev), file);
-	if (access(name, R_OK) != 0) /* a partition: the queue is its disk's */
-		snprintf(name, sizeof(name), "/sys/dev/block/%u:%u/../queue/%s", major(st.st_dev),
-		         minor(st.st_dev), file);
-	if (file_read(name, value, 64) <= 0)
-		*value = '\0';
+	if (!queue_path(path, file, name) || file_read(name, value, 64) <= 0)
+		strcpy(value, "?");
 	value[strcspn(value, "\n")] = '\0';
+}
+
+/* Files that are opened from now on have it. */
+static int read_ahead_apply(struct target *t, char *err)
+{
+	char path[HOST_PATH_MAX];
+	char old[64];
+	int rc;
+
+	if (!t->config.read_ahead_kb[0])
+		return 0;
+	if (!queue_path(t->files, "read_ahead_kb", path))
+		return host_error(err, -EOPNOTSUPP,
+		                  "vm.read_ahead_kb: the disk of the files has no such setting");
+	queue_value(t->files, "read_ahead_kb", old);
+	rc = undo_arm(t, UNDO_WRITE, path, old);
+	if (rc < 0)
+		return host_error(err, rc, "too many changes");
+	rc = file_write(path, t->config.read_ahead_kb);
+	if (rc)
+		return host_error(err, rc == -EACCES ? -EPERM : -EOPNOTSUPP, "cannot write %s: %s",
+		                  path, strerror(-rc));
+	return 0;
 }
 
 static void note_files(struct target *t, const char *dir)
@@ -167,8 +203,8 @@ static void note_files(struct target *t, const char *dir)
 	note(t,
 	     "files: %s on the disk in %s (file system 0x%lx); read_ahead_kb %s, scheduler %s, "
 	     "wbt_lat_usec %s",
-	     size_text(bytes_on_disk(t), text), dir, (unsigned long)fs.f_type & UINT32_MAX,
-	     *ra ? ra : "?", *scheduler ? scheduler : "?", *wbt ? wbt : "?");
+	     size_text(bytes_on_disk(t), text), dir, (unsigned long)fs.f_type & UINT32_MAX, ra,
+	     scheduler, wbt);
 }
 
 int files_apply(struct target *t, char *err)
@@ -199,6 +235,8 @@ int files_apply(struct target *t, char *err)
 		return host_error(err, -EOPNOTSUPP, "cannot open %s: %s", path, strerror(errno));
 	rc = make_all(t, fd, err);
 	close(fd);
+	if (!rc)
+		rc = read_ahead_apply(t, err);
 	if (!rc)
 		note_files(t, dir);
 	return rc;

@@ -6,6 +6,7 @@
  * way out, also when this program is killed.
  *
  * Settings it understands, besides sysctls ("vm.swappiness"), which are written and restored:
+ *   vm.read_ahead_kb  of the disk with the scenario's files; restored, too
  *   madvise.free   lazy | throttle | dontneed: what TARGET_MADV_FREE is issued as
  *   host.thp       leave | never: transparent huge pages of the workers
  *   host.swap_dir  where the swap file goes, instead of the first suitable directory

@@ -299,6 +299,7 @@ struct host_config {
 	enum host_thp thp;
 	char swap_dir[TARGET_NAME_MAX];
 	char file_dir[TARGET_NAME_MAX];
+	char read_ahead_kb[16]; /* of the disk with the files; "": leave it */
 	u32 nr_sysctls;
 	struct host_sysctl sysctl[HOST_SYSCTLS_MAX];
 };

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -87,6 +88,19 @@ static int read_choice(const struct target_setting *s, const char *const *values
 	                  s->value);
 }
 
+/* No sysctl: it belongs to the disk that the scenario's files lie on (files.c). */
+static int read_read_ahead(struct target *t, const struct target_setting *s, char *err)
+{
+	char *end;
+	u64 kb = strtoull(s->value, &end, 10);
+
+	if (!isdigit((unsigned char)s->value[0]) || *end || kb > 1 << 20)
+		return host_error(err, -EINVAL, "%s: %s is a number of kB, not '%s'", s->origin,
+		                  s->name, s->value);
+	snprintf(t->config.read_ahead_kb, sizeof(t->config.read_ahead_kb), "%lu", kb);
+	return 0;
+}
+
 /* Returns 1 if the setting is none of the host's. */
 static int read_setting(struct target *t, const struct target_setting *s, char *err)
 {
@@ -94,6 +108,8 @@ static int read_setting(struct target *t, const struct target_setting *s, char *
 	static const char *const thp_values[] = {"leave", "never"};
 	int choice;
 
+	if (strcmp(s->name, "vm.read_ahead_kb") == 0)
+		return read_read_ahead(t, s, err);
 	if (strncmp(s->name, "vm.", 3) == 0)
 		return read_sysctl(t, s, err);
 	if (strcmp(s->name, "madvise.free") == 0) {

@@ -104,6 +104,7 @@ struct range_reading {
 #define DISK(member) offsetof(struct disk_reading, member)
 struct disk_reading {
 	struct hw_disk disk;
+	u32 irq_cpu; /* UINT32_MAX: not said */
 	u32 kind;
 	u64 rate; /* sets both */
 	u64 max_request_bytes;
@@ -131,6 +132,7 @@ static const struct field disk_fields[] = {
 	{"errors_ppm", FIELD_COUNT, DISK(disk.error_ppm), 0, 1000000, NULL},
 	{"ratio", FIELD_PERCENT, DISK(disk.ratio_bp), 0, 10000, NULL},
 	{"barging", FIELD_BOOL, DISK(disk.barging), 0, 0, NULL},
+	{"irq_cpu", FIELD_COUNT, DISK(irq_cpu), 0, 4095, NULL},
 	{"source", FIELD_TEXT, DISK(source), 0, 0, NULL},
 };
 
@@ -271,6 +273,7 @@ static void apply_disk(struct disk_reading *r, u64 rate_given)
 	if (rate_given)
 		r->disk.read_bytes_per_s = r->disk.write_bytes_per_s = r->rate;
 	r->disk.max_sectors = (u32)(r->max_request_bytes / 512);
+	r->disk.irq_cpu = r->irq_cpu + 1;
 }
 
 /* What a kind of disk cannot do without. */
@@ -313,7 +316,8 @@ static void put_disk(struct profile *p, const struct field_table *t, const struc
 
 static void read_disk(struct profile *p, const struct field_table *t, const char *name)
 {
-	struct disk_reading r = {.kind = HW_DISK_FLASH, .max_request_bytes = 512 << 10};
+	struct disk_reading r = {
+		.kind = HW_DISK_FLASH, .max_request_bytes = 512 << 10, .irq_cpu = UINT32_MAX};
 	u64 given;
 	u64 rate_bit = 0;
 
@@ -756,6 +760,7 @@ static int set_disk(struct profile *p, const char *key, const char *value, char 
 	}
 	r.disk = p->disk[i];
 	r.kind = r.disk.kind;
+	r.irq_cpu = r.disk.irq_cpu - 1;
 	r.max_request_bytes = (u64)r.disk.max_sectors * 512;
 	result = field_parse_text("disk", dot + 1, value, &disk_fields[f], NULL, &p->keep, &r, err);
 	if (result)

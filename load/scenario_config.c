@@ -88,6 +88,8 @@ static void put_disk(struct writer *w, const struct hw_disk *d, const char *orig
 		put(w, KEY("requests"), origin, "%u", d->nr_requests);
 		put_size(w, KEY("max_request"), origin, (u64)d->max_sectors * 512);
 		put(w, KEY("barging"), origin, "%s", d->barging ? "true" : "false");
+		if (d->irq_cpu)
+			put(w, KEY("irq_cpu"), origin, "%u", d->irq_cpu - 1);
 		put_percent(w, KEY("variation"), origin, d->variation_bp);
 	}
 	put(w, KEY("errors_ppm"), origin, "%u", d->error_ppm);

@@ -320,7 +320,7 @@ static void disk_add(struct sim_disk *d, struct sim_request *r, struct world_io 
 	r->sector = io->sector;
 	r->nr_sectors = 8UL * io->nr_pages;
 	r->nr_pages = io->nr_pages;
-	r->cpu = world_self->id;
+	r->cpu = d->hw->irq_cpu ? d->hw->irq_cpu - 1 : world_self->id;
 	list_add_tail(&io->list, &r->ios);
 	elevator_add(&d->elevator, r, world_now());
 	disk_dispatch(d, world_now());
@@ -336,7 +336,8 @@ static int disk_queue_io(struct sim_disk *d, struct world_io *io)
 		if (!granted && elevator_merge(&d->elevator, io, d->max_sectors)) {
 			d->stats.nr_merges[io->write] += 1;
 			spin_unlock_irq(&d->lock);
-			charge_n(COST_BIO_MERGE, io->nr_pages);
+			charge(COST_BIO_MERGE);
+			charge_n(COST_BIO_PAGE, io->nr_pages - 1);
 			return 0;
 		}
 		r = disk_get_request(d, io->write, granted);
@@ -351,7 +352,7 @@ static int disk_queue_io(struct sim_disk *d, struct world_io *io)
 	d->stats.nr_requests[io->write] += 1;
 	spin_unlock_irq(&d->lock);
 	charge(COST_BIO);
-	charge_n(COST_BIO_MERGE, io->nr_pages - 1);
+	charge_n(COST_BIO_PAGE, io->nr_pages - 1);
 	spin_lock_irq(&d->lock);
 	disk_add(d, r, io);
 	spin_unlock_irq(&d->lock);
@@ -426,7 +427,8 @@ void sim_disk_event(struct sim_cpu *s, struct sim_event *e)
 	spin_unlock(&d->lock);
 	list_for_each_entry_safe (io, next, &ios, list) {
 		list_del(&io->list);
-		charge_n(COST_BIO_END, io->nr_pages);
+		charge(COST_BIO_END);
+		charge_n(COST_BIO_END_PAGE, io->nr_pages - 1);
 		disk_io_done(s->sim, io, err);
 	}
 	if (uncongested && up->uncongested)

@@ -1,16 +1,18 @@
 /*
  * The disk that a swap file would lie on, past the page cache (O_DIRECT).
  *
- * Latency is that of one request alone, the rate that of large requests in parallel, the number of
+ * Latency is that of one request alone, without what the CPU does for it, the rate that of large requests in parallel, the number of
  * channels how many small reads are served at once. A hypervisor may answer from its own memory, and
  * a disk from its cache: nothing here can tell.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -87,6 +89,44 @@ static double latency(void *arg)
 	return run_job(j) / (double)j->nr;
 }
 
+/* What the disk, and its interrupt, take: the CPU does nothing but look whether it is there. */
+static double device_latency(void *arg)
+{
+	const struct job *j = arg;
+	aio_context_t ctx = 0;
+	struct rand_stream r;
+	char *buf = aligned_alloc(PAGE, j->bytes);
+	u64 sum = 0;
+
+	if (!buf || syscall(SYS_io_setup, 4, &ctx) != 0)
+		return 0;
+	memset(buf, 1, j->bytes);
+	rand_init(&r, clock_now(), 1, 0);
+	for (u64 i = 0; i < j->nr; i++) {
+		struct iocb cb = {
+			.aio_lio_opcode = j->is_write ? IOCB_CMD_PWRITE : IOCB_CMD_PREAD,
+			.aio_fildes = (u32)j->fd,
+			.aio_buf = (u64)(uintptr_t)buf,
+			.aio_nbytes = j->bytes,
+			.aio_offset = (s64)(rand_below(&r, FILE_BYTES / j->bytes) * j->bytes),
+		};
+		struct iocb *list[1] = {&cb};
+		struct timespec none = {0};
+		struct io_event event;
+		u64 begin;
+
+		if (syscall(SYS_io_submit, ctx, 1, list) != 1)
+			break;
+		begin = clock_now();
+		while (syscall(SYS_io_getevents, ctx, 0, 1, &event, &none) == 0)
+			;
+		sum += clock_now() - begin;
+	}
+	syscall(SYS_io_destroy, ctx);
+	free(buf);
+	return (double)sum / (double)j->nr;
+}
+
 static double ns_per_byte(void *arg)
 {
 	const struct job *j = arg;
@@ -119,15 +159,75 @@ static int queue_number(const char *dir, const char *file)
 	return value;
 }
 
-static void measure_file(int fd, const char *dir)
+/* ---- which CPU gets the interrupts ---- */
+
+#define IRQ_CPUS 64
+
+/* The CPU that a device has interrupted most while @j ran; -1: none, as often as there were requests. */
+static int busiest_cpu(const struct job *j)
+{
+	static char line[2][512][IRQ_CPUS * 12];
+	int nr[2] = {0, 0};
+	u64 best = 0;
+	int cpu = -1;
+
+	for (int i = 0; i < 2; i++) {
+		FILE *f = fopen("/proc/interrupts", "r");
+
+		while (f && nr[i] < 512 && fgets(line[i][nr[i]], sizeof(line[0][0]), f))
+			nr[i]++;
+		if (f)
+			fclose(f);
+		if (i == 0)
+			run_job(j);
+	}
+	for (int i = 1; i < min(nr[0], nr[1]); i++) {
+		char *a = line[0][i] + strcspn(line[0][i], ":");
+		char *b = line[1][i] + strcspn(line[1][i], ":");
+		/* Lines with a number are devices'; the others are timers and calls. */
+		bool is_device = strspn(line[0][i], " 0123456789") == strcspn(line[0][i], ":");
+
+		a += *a == ':';
+		b += *b == ':';
+		for (int c = 0; is_device && c < sysconf(_SC_NPROCESSORS_CONF); c++) {
+			u64 more = strtoull(b, &b, 10) - strtoull(a, &a, 10);
+
+			if (more > best) {
+				best = more;
+				cpu = c;
+			}
+		}
+	}
+	return best >= j->nr / 2 ? cpu : -1;
+}
+
+/* The CPU that gets all, whoever submits; -1: there is none such. */
+static int irq_cpu(const struct job *j)
+{
+	int a;
+	int b;
+
+	if (second_cpu() < 0)
+		return -1;
+	run_on_cpu(second_cpu());
+	a = busiest_cpu(j);
+	run_on_cpu(first_cpu());
+	b = busiest_cpu(j);
+	return a == b ? a : -1;
+}
+
+/* The lines of a disk, once for swap and once for files: the simulation has no disk for both. */
+static void measure_file(FILE *out, int fd, const char *dir)
 {
 	struct job job = {.fd = fd, .is_write = true, .bytes = MB, .nr = 32, .depth = 4};
 	struct sample write_rate = measure(ns_per_byte, &job);
 	struct sample read_rate;
 	struct sample write_one;
 	struct sample read_one;
+	struct sample whole;
 	double best = 0;
 	u32 channels = 1;
+	int cpu;
 
 	job.is_write = false;
 	read_rate = measure(ns_per_byte, &job);
@@ -137,11 +237,13 @@ static void measure_file(int fd, const char *dir)
 	                   .nr = 300,
 	                   .is_random = true,
 	                   .depth = 1};
-	read_one = measure(latency, &job);
+	read_one = measure(device_latency, &job);
+	whole = measure(latency, &job);
 	job.is_write = true;
-	write_one = measure(latency, &job);
+	write_one = measure(device_latency, &job);
 	job.is_write = false;
-	printf("\t\t\t-- random reads of 4 KB a second, by requests in flight:");
+	cpu = irq_cpu(&job);
+	fprintf(out, "\t\t\t-- random reads of 4 KB a second, by requests in flight:");
 	for (u32 depth = 1; depth <= DEPTH_MAX; depth *= 2) {
 		double ns;
 		double rate;
@@ -149,34 +251,49 @@ static void measure_file(int fd, const char *dir)
 		job.depth = depth;
 		ns = measure(ns_per_byte, &job).low * PAGE;
 		rate = ns > 0 ? 1e9 / ns : 0;
-		printf(" %u: %.0f", depth, rate);
+		fprintf(out, " %u: %.0f", depth, rate);
 		best = max(best, rate);
 	}
-	printf("\n");
-	if (best > 0 && read_one.low > 0)
-		channels = (u32)(best * read_one.low / 1e9 + 0.5);
-	printf("\t\t\tkind = \"flash\",\n");
-	printf("\t\t\tread_latency = \"%.0fus\",  -- measured: 4 KB alone, random, best %.0fus\n",
-	       read_one.low / 1e3, read_one.best / 1e3);
-	printf("\t\t\twrite_latency = \"%.0fus\", -- measured: the same, best %.0fus\n",
-	       write_one.low / 1e3, write_one.best / 1e3);
-	printf("\t\t\tread_rate = \"%.0fM\",     -- measured: four requests of 1 MB at once\n",
-	       1e9 / read_rate.low / (double)MB);
-	printf("\t\t\twrite_rate = \"%.0fM\",    -- measured: the same\n",
-	       1e9 / write_rate.low / (double)MB);
-	printf("\t\t\tchannels = %u,          -- measured: most reads a second x latency of one\n",
-	       max(channels, 1U));
+	fprintf(out, "\n");
+	if (best > 0 && whole.low > 0)
+		channels = (u32)(best * whole.low / 1e9 + 0.5);
+	fprintf(out, "\t\t\tkind = \"flash\",\n");
+	fprintf(out,
+	        "\t\t\tread_latency = \"%.0fus\",  -- measured: 4 KB at random, from the end of "
+	        "io_submit() until it is seen; with submitting, sleeping and waking %.0fus\n",
+	        read_one.low / 1e3, whole.low / 1e3);
+	fprintf(out, "\t\t\twrite_latency = \"%.0fus\", -- measured: the same\n",
+	        write_one.low / 1e3);
+	fprintf(out,
+	        "\t\t\tread_rate = \"%.0fM\",     -- measured: four requests of 1 MB at once\n",
+	        1e9 / read_rate.low / (double)MB);
+	fprintf(out, "\t\t\twrite_rate = \"%.0fM\",    -- measured: the same\n",
+	        1e9 / write_rate.low / (double)MB);
+	fprintf(out,
+	        "\t\t\tchannels = %u,          -- measured: most reads a second x the longer of "
+	        "the two\n",
+	        max(channels, 1U));
 	if (queue_number(dir, "nr_requests") > 0)
-		printf("\t\t\trequests = %d,        -- queue/nr_requests\n",
-		       queue_number(dir, "nr_requests"));
+		fprintf(out, "\t\t\trequests = %d,        -- queue/nr_requests\n",
+		        queue_number(dir, "nr_requests"));
 	if (queue_number(dir, "max_sectors_kb") > 0)
-		printf("\t\t\tmax_request = \"%dK\",  -- queue/max_sectors_kb\n",
-		       queue_number(dir, "max_sectors_kb"));
+		fprintf(out, "\t\t\tmax_request = \"%dK\",  -- queue/max_sectors_kb\n",
+		        queue_number(dir, "max_sectors_kb"));
+	if (cpu >= 0)
+		fprintf(out, "\t\t\tirq_cpu = %d,           -- /proc/interrupts: gets them all\n",
+		        cpu);
+	fprintf(out,
+	        "\t\t\tvariation = \"10%%\",    -- assumed\n"
+	        "\t\t\tsource = \"measured: a file in %s, O_DIRECT; a hypervisor may cache\",\n",
+	        dir);
 }
 
 void measure_disk(const char *dir)
 {
 	char path[4096];
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/quire-measure.XXXXXX", dir);
@@ -191,11 +308,13 @@ void measure_disk(const char *dir)
 		close(fd);
 		return;
 	}
-	printf("\t\tswap = {\n");
-	measure_file(fd, dir);
-	printf("\t\t\tvariation = \"10%%\",    -- assumed\n"
-	       "\t\t\tsource = \"measured: a file in %s, O_DIRECT; a hypervisor may "
-	       "cache\",\n\t\t},\n",
-	       dir);
+	out = open_memstream(&text, &len);
+	measure_file(out, fd, dir);
+	fclose(out);
 	close(fd);
+	printf("\t\tswap = {\n%s\t\t},\n", text);
+	printf("\t\tfiles = { -- the same disk; what swap does there does not disturb files here\n"
+	       "\t\t\tsize = \"64G\",\n%s\t\t},\n",
+	       text);
+	free(text);
 }

@@ -39,6 +39,19 @@ struct sample measure(double (*fn)(void *arg), void *arg)
 	return (struct sample){v[NR_SAMPLES / 4], v[0]};
 }
 
+static struct {
+	const char *name;
+	double ns;
+} printed[64];
+
+double measured(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(printed) && printed[i].name; i++)
+		if (strcmp(printed[i].name, name) == 0)
+			return printed[i].ns;
+	return 0;
+}
+
 void print_cost(const char *name, double ns, const struct sample *s, const char *fmt, ...)
 {
 	char how[256];
@@ -47,6 +60,13 @@ void print_cost(const char *name, double ns, const struct sample *s, const char 
 	va_start(args, fmt);
 	vsnprintf(how, sizeof(how), fmt, args);
 	va_end(args);
+	for (size_t i = 0; i < ARRAY_SIZE(printed); i++) {
+		if (printed[i].name)
+			continue;
+		printed[i].name = name;
+		printed[i].ns = ns;
+		break;
+	}
 	printf("\t\t%-14s = { %.0f, \"measured: %s", name, ns < 1 ? 1.0 : ns, how);
 	if (s)
 		printf("; lower quartile %.1f, best %.1f", s->low, s->best);
@@ -85,6 +105,11 @@ static int nth_cpu(int n)
 		if (CPU_ISSET(cpu, &allowed) && n-- == 0)
 			return cpu;
 	return -1;
+}
+
+int first_cpu(void)
+{
+	return nth_cpu(0);
 }
 
 int second_cpu(void)
@@ -355,6 +380,7 @@ int main(int argc, char **argv)
 	printf("\t},\n\n\tcosts = {\n");
 	measure_cpu();
 	measure_memory();
+	measure_files(dir);
 	printf("\t},\n}\n");
 	return 0;
 }

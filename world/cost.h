@@ -116,7 +116,9 @@
 	/* block layer */ \
 	X(BIO, 1500, "assumed: bio, request, queue lock", "submit one request of 4 KiB") \
 	X(BIO_MERGE, 700, "assumed", "submit 4 KiB that merges with a queued request") \
-	X(BIO_END, 700, "assumed", "complete one page of a request, in the interrupt") \
+	X(BIO_PAGE, 100, "assumed: a vector in a bio", "a further page of a bio that is submitted or merged") \
+	X(BIO_END, 700, "assumed", "complete a bio of one page, in the interrupt") \
+	X(BIO_END_PAGE, 120, "assumed: 113 ns measured on an EPYC of 2026", "a further page of a bio that is completed: unlocked, or its writeback ended") \
 	X(COMPRESS, 2000, "assumed: lz4 1-3 us", "compress a page for a RAM disk") \
 	X(DECOMPRESS, 1000, "assumed: lz4 0.5-1.5 us", "decompress a page from a RAM disk")
 /* clang-format on */

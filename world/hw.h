@@ -63,6 +63,7 @@ struct hw_disk {
 	u32 ratio_bp;     /* RAM: compressed size, parts of 10,000 */
 	bool barging;     /* submitters may overtake sleepers, who batch (Linux); else FIFO */
 	bool files;       /* holds files; else it is for swap */
+	u32 irq_cpu;      /* 1 + the CPU that gets its interrupts; 0: the one that submitted */
 };
 
 struct hw_machine {

@@ -203,6 +203,9 @@ __attribute__((unused)) static void state_read(struct host_state_text *s)
 	state_add_dir(s, "/sys/fs/cgroup", "quire", false);
 	state_add_dir(s, "/sys/fs/cgroup/memory", "quire", false);
 	state_add_dir(s, "/sys/block", "zram", false);
+	state_add_file(s, "/sys/block/vda/queue/read_ahead_kb");
+	state_add_file(s, "/sys/block/sda/queue/read_ahead_kb");
+	state_add_file(s, "/sys/block/nvme0n1/queue/read_ahead_kb");
 	state_add_dir(s, "/var/tmp", "quire-", false);
 	state_add_dir(s, "/run", "quire", false);
 	state_add_dir(s, "/tmp", "quire-host-0", false);

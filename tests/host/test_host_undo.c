@@ -133,6 +133,7 @@ static void request_all(struct test_request *r, const char *body)
 	test_set(r, "vm.swappiness", "42");
 	test_set(r, "vm.dirty_bytes", "100000000"); /* its pair must be what is restored */
 	test_set(r, "vm.page-cluster", "1");
+	test_set(r, "vm.read_ahead_kb", "64");
 	test_set(r, "madvise.free", "throttle");
 	test_set(r, "reclaim.writeback_end", "free");
 }
@@ -176,6 +177,7 @@ TEST(everything_is_undone_after_a_run)
 	assert_true(has(&res, "ballast: 512 MB"));
 	assert_true(has(&res, "swap: a file of 64.00 MB"));
 	assert_true(has(&res, "files: 48.00 MB on the disk in /var/tmp"));
+	assert_true(has(&res, "read_ahead_kb 64,"));
 	assert_true(has(&res, "without effect here: reclaim.writeback_end"));
 	assert_true(has(&res, "throttle is emulated"));
 	assert_true(has(&res, "transparent huge pages"));

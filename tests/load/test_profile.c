@@ -424,6 +424,9 @@ TEST(constants_can_be_changed_by_name)
 	assert_int_equal(d->write_bytes_per_s, 100 << 20);
 	assert_int_equal(profile_set(p, "disk.swap.barging", "false", err), 0);
 	assert_false(d->barging);
+	assert_int_equal(d->irq_cpu, 0);
+	assert_int_equal(profile_set(p, "disk.swap.irq_cpu", "3", err), 0);
+	assert_int_equal(d->irq_cpu, 4);
 	assert_int_equal(profile_set(p, "cost.syscall", "5", err), 0);
 	assert_int_equal(p->cost_ns[COST_SYSCALL], 5);
 	assert_int_equal(profile_set(p, "vm.swappiness", "5", err), -ENOENT);
