@@ -52,21 +52,29 @@ int do_close(struct machine *m, u32 fd)
 	return sys_exit(t, 0);
 }
 
-static int transfer_checked(u64 offset, u64 len)
+/* Linux rw_verify_area(): positions are signed. */
+static int rw_verify_area(u64 offset, u64 len)
 {
-	return offset > XA_INDEX_MAX << PAGE_SHIFT || len > (XA_INDEX_MAX << PAGE_SHIFT) - offset
-	               ? -EINVAL
-	               : 0;
+	return offset > INT64_MAX || len > INT64_MAX - offset ? -EINVAL : 0;
+}
+
+/* Linux generic_write_checks(). */
+static int write_checks(u64 offset, u64 *len)
+{
+	if (*len && offset >= FILE_BYTES_MAX)
+		return -EFBIG;
+	*len = min(*len, FILE_BYTES_MAX - min(offset, FILE_BYTES_MAX));
+	return 0;
 }
 
 int do_pread(struct machine *m, u32 fd, u64 offset, u64 len, u64 *done)
 {
 	struct task *t = sys_enter(SPAN_READ);
 	u64 start = world_now();
-	int err = transfer_checked(offset, len);
+	int err = rw_verify_area(offset, len);
 
 	*done = 0;
-	if (!err && len)
+	if (!err && len && offset < FILE_BYTES_MAX)
 		err = generic_file_read(m, fd_file(m, fd), offset, len, done);
 	world_latency(HIST_READ, start);
 	return sys_exit(t, err);
@@ -76,9 +84,11 @@ int do_pwrite(struct machine *m, u32 fd, u64 offset, u64 len, u64 *done)
 {
 	struct task *t = sys_enter(SPAN_WRITE);
 	u64 start = world_now();
-	int err = transfer_checked(offset, len);
+	int err = rw_verify_area(offset, len);
 
 	*done = 0;
+	if (!err)
+		err = write_checks(offset, &len);
 	if (!err && len)
 		err = generic_file_write(m, fd_file(m, fd), offset, len, done);
 	world_latency(HIST_WRITE, start);
@@ -106,7 +116,7 @@ int do_ftruncate(struct machine *m, u32 fd, u64 size)
 {
 	struct task *t = sys_enter(SPAN_TRUNCATE);
 	struct inode *inode = fd_file(m, fd)->f_inode;
-	int err = transfer_checked(0, size);
+	int err = size > INT64_MAX ? -EINVAL : size > FILE_BYTES_MAX ? -EFBIG : 0;
 
 	charge(COST_FILE_OP);
 	if (!err) {
@@ -150,12 +160,14 @@ int do_msync(struct machine *m, u64 va, u64 len)
 {
 	struct task *t = sys_enter(SPAN_FSYNC);
 	struct mm_struct *mm = t->mm;
-	u64 end = va + ALIGN(len, PAGE_SIZE);
+	u64 end = va + ALIGN(len, PAGE_SIZE); /* of a length that wraps to nothing: nothing */
 	int unmapped = 0;
 	int err = 0;
 
-	if ((va & ~PAGE_MASK) || va > TASK_SIZE || len > TASK_SIZE - va)
+	if (va & ~PAGE_MASK)
 		return sys_exit(t, -EINVAL);
+	if (end < va)
+		return sys_exit(t, -ENOMEM);
 	while (va < end && !err) {
 		struct vm_area_struct *vma;
 		struct file *file = NULL;

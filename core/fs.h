@@ -113,6 +113,9 @@ static inline u64 inode_pages(const struct inode *inode)
 	return DIV_ROUND_UP(inode->i_size, PAGE_SIZE);
 }
 
+/* No file is longer (s_maxbytes): as ext4's with blocks of 4 KiB, whose numbers have 32 bits. */
+#define FILE_BYTES_MAX ((u64)UINT32_MAX << PAGE_SHIFT)
+
 /* ---- inode.c: inodes, blocks, open files --------------------------------------------------------- */
 
 int fs_init(struct machine *m); /* boot */

@@ -607,10 +607,15 @@ int do_mmap(struct machine *m, u64 len, int prot, int flags, u64 *va)
 int do_mmap_file(struct machine *m, u32 fd, u64 offset, u64 len, int prot, int flags, u64 *va)
 {
 	struct task *t = sys_enter(SPAN_MMAP);
-	int err = -EINVAL;
+	u64 pgoff = offset >> PAGE_SHIFT;
+	int err;
 
-	if (!(offset & ~PAGE_MASK) && offset >> PAGE_SHIFT <= XA_INDEX_MAX - (len >> PAGE_SHIFT))
-		err = __do_mmap(m, fd_file(m, fd), offset >> PAGE_SHIFT, len, prot, flags, va);
+	if (offset & ~PAGE_MASK)
+		err = -EINVAL;
+	else if (len && len <= TASK_SIZE && pgoff > XA_INDEX_MAX - (len >> PAGE_SHIFT))
+		err = -EOVERFLOW; /* Linux: from 8 EiB on; there is nothing to see before either */
+	else
+		err = __do_mmap(m, fd_file(m, fd), pgoff, len, prot, flags, va);
 	return sys_exit(t, err);
 }
 
