@@ -133,6 +133,7 @@ static const struct field disk_fields[] = {
 	{"ratio", FIELD_PERCENT, DISK(disk.ratio_bp), 0, 10000, NULL},
 	{"barging", FIELD_BOOL, DISK(disk.barging), 0, 0, NULL},
 	{"irq_cpu", FIELD_COUNT, DISK(irq_cpu), 0, 4095, NULL},
+	{"multiqueue", FIELD_BOOL, DISK(disk.multiqueue), 0, 0, NULL},
 	{"source", FIELD_TEXT, DISK(source), 0, 0, NULL},
 };
 

@@ -5,7 +5,7 @@
  * `barging`, as Linux's block layer of the mails' time, anybody may take a request that became free
  * before the sleeper has woken, and the sleeper may then take up to 32 beyond the limit (batching);
  * otherwise a free request is handed to who has waited longest. More than 7/8 of them in use is
- * congestion, until less than 13/16 are.
+ * congestion, until less than 13/16 are; a `multiqueue` disk (blk-mq) never says so.
  *
  * A disk has a time line of its own: when a request ends at time t and others are queued, the next
  * begins at t, although the interrupt that says so runs later. Completion interrupts go to the CPU
@@ -206,7 +206,7 @@ static struct sim_request *disk_get_request(struct sim_disk *d, bool write, bool
 			return NULL;
 		disk_account(d, world_now());
 		s->nr_used += 1;
-		if (s->nr_used >= d->congestion_on && !s->congested) {
+		if (s->nr_used >= d->congestion_on && !s->congested && !d->hw->multiqueue) {
 			s->congested = true;
 			d->stats.nr_congested[write] += 1;
 		}

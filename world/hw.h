@@ -61,6 +61,7 @@ struct hw_disk {
 	u32 variation_bp; /* seeded spread of each service time, parts of 10,000 */
 	u32 error_ppm;    /* injected I/O errors per million requests */
 	u32 ratio_bp;     /* RAM: compressed size, parts of 10,000 */
+	bool multiqueue;  /* blk-mq (virtio: 3.13): nobody is told that the queue is congested */
 	bool barging;     /* submitters may overtake sleepers, who batch (Linux); else FIFO */
 	bool files;       /* holds files; else it is for swap */
 	u32 irq_cpu;      /* 1 + the CPU that gets its interrupts; 0: the one that submitted */
