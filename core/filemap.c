@@ -148,6 +148,13 @@ static void mod_writeback(struct machine *m, struct page *page, long delta)
 
 	world_irq_save();
 	mod_node_state(z, NR_WRITEBACK, delta);
+	if (page_mapping(m, page)) {
+		struct bdi_writeback *wb = &m->fs->wb;
+
+		wb->nr_writeback += (u64)delta;
+		wb->nr_written += delta < 0;
+		wb->completions += delta < 0;
+	}
 	if (!z->lruvec->zone)
 		mod_zone_state(z, NR_ZONE_WRITE_PENDING, delta);
 	if (delta < 0)

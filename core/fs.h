@@ -13,6 +13,7 @@
 #define CORE_FS_H
 
 #include "core/internal.h"
+#include "core/writeback.h"
 
 struct inode;
 
@@ -29,13 +30,14 @@ struct address_space {
 	struct spinlock i_mmap_lock;      /* ... or this one */
 	struct rb_root_cached i_mmap;     /* (R) of vm_area_struct.shared, by page offset */
 	u64 writeback_index;              /* (a) where a cyclic writeback goes on */
-	struct list_head wb_list;         /* (fs->wb_lock) in fs->dirty while it has dirty pages */
-	u64 dirtied_when;                 /* (fs->wb_lock) ns; when it came there */
+	struct list_head wb_list; /* (wb->list_lock) in one of its lists while it has dirty pages */
+	u64 dirtied_when;         /* (wb->list_lock) ns; when it came there */
 };
 
 enum mapping_flags {
 	AS_EIO = 1 << 0,    /* a write failed; the next fsync() says so */
 	AS_ENOSPC = 1 << 1, /* there was no block for it */
+	AS_SYNC = 1 << 2,   /* (wb->list_lock) it is being written by its list */
 };
 
 /* A run of pages that lie one after another on the disk. */
@@ -88,9 +90,8 @@ struct fs {
 	struct spinlock lock;
 	struct list_head inodes; /* all */
 	u64 nr_inodes_created;
-	u64 nr_io_errors[2];     /* (a) pages whose read, write failed */
-	struct spinlock wb_lock; /* irq-safe */
-	struct list_head dirty;  /* (wb_lock) address spaces with dirty pages, the newest first */
+	u64 nr_io_errors[2]; /* (a) pages whose read, write failed */
+	struct bdi_writeback wb;
 };
 
 /* ---- numbers and pointers ---------------------------------------------------------------------- */
@@ -225,7 +226,8 @@ int write_cache_pages(struct machine *m, struct address_space *mapping,
 int writepage(struct mpage *mp, struct page *page);
 int filemap_fdatawait(struct machine *m, struct address_space *mapping);
 int filemap_flush(struct machine *m, struct address_space *mapping); /* starts it, no more */
-void sync_inodes(struct machine *m);
+void filemap_fdatawait_keep_errors(struct machine *m, struct address_space *mapping);
+void wait_inodes_written(struct machine *m); /* all files' */
 int filemap_write_and_wait(struct machine *m, struct address_space *mapping);
 bool mapping_tagged(struct machine *m, const struct address_space *mapping, enum xa_mark mark);
 

@@ -112,4 +112,5 @@ void fs_audit(struct machine *m)
 	VM_BUG_ON_MSG((long)c.nr_mapped != item_exact(m, NR_FILE_MAPPED),
 	              "nr_mapped is %ld, counted %lu", item_exact(m, NR_FILE_MAPPED), c.nr_mapped);
 	free(c.used);
+	wb_audit(m);
 }

@@ -43,9 +43,7 @@ int fs_init(struct machine *m)
 	m->fs = fs;
 	fs->machine = m;
 	INIT_LIST_HEAD(&fs->inodes);
-	INIT_LIST_HEAD(&fs->dirty);
 	spin_lock_init(m->world, &fs->lock, LOCK_FS);
-	spin_lock_init(m->world, &fs->wb_lock, LOCK_WB);
 	fs->has_disk = find_disk(m, &fs->disk);
 	if (!fs->has_disk)
 		return 0;
@@ -320,13 +318,15 @@ void iget(struct inode *inode)
 /* Nobody can reach the file any more. May switch tasks. */
 static void evict_inode(struct machine *m, struct inode *inode)
 {
+	list_del(&inode->list); /* sync() does not meet it any more */
+	inode_wb_del(m, &inode->i_data);
 	truncate_inode_pages(m, &inode->i_data, 0);
+	inode_wb_del(m, &inode->i_data); /* a page that could not be written became dirty again */
 	VM_BUG_ON_MSG(inode->i_data.nrpages, "%s is removed with %lu pages in the cache",
 	              inode->name, inode->i_data.nrpages);
 	VM_BUG_ON(inode->i_data.i_mmap.root.node);
 	inode_free_blocks(m, inode, 0);
 	world_contents_file(WORLD_FILE_GONE, inode->nr_created, 0, 0);
-	list_del(&inode->list);
 	charge(COST_FILE_OP);
 	slab_free(m, SLAB_INODE, inode);
 }

@@ -105,6 +105,7 @@ struct cpu_data {
 	u64 swap_next[MAX_SWAPFILES];  /* cluster the CPU allocates from: next slot + 1; 0: none */
 	long committed;                /* (o) not yet in machine->vm_committed_as */
 	u32 nr_dirtied;                /* (o) since balance_dirty_pages() was last called */
+	u32 dirty_leaks;               /* (o) dirtied by tasks that ended before they paid */
 	u32 nr_xa_nodes;               /* (o) index nodes in stock: xa_preload() */
 	u32 xa_nodes[XA_HEIGHT_MAX];   /* (o) their handles */
 };

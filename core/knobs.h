@@ -76,6 +76,9 @@
 #define KNOB_FILE_PAGEOUT(E)                                                                       \
 	E(FILE_PAGEOUT_ANY, "any") E(FILE_PAGEOUT_KSWAPD, "kswapd") E(FILE_PAGEOUT_NEVER, "never")
 #define KNOB_WRITEBACK_END(E) E(WRITEBACK_END_ROTATE, "rotate") E(WRITEBACK_END_FREE, "free")
+#define KNOB_DIRTY_THROTTLE(E) E(DIRTY_THROTTLE_WRITE, "write") E(DIRTY_THROTTLE_PAUSE, "pause")
+#define KNOB_FLUSHER_WAKEUP(E)                                                                     \
+	E(FLUSHER_WAKEUP_SCANNED, "scanned") E(FLUSHER_WAKEUP_TAIL, "tail_dirty")
 #define KNOB_ZRAM_STREAMS(E) E(ZRAM_STREAMS_ONE, "one") E(ZRAM_STREAMS_PER_CPU, "per_cpu")
 #define KNOB_FREE_ESTIMATE(E)                                                                      \
 	E(ESTIMATE_CHEAP, "cheap")                                                                 \
@@ -125,6 +128,18 @@
 	    "a fragmentation index up to this: memory is short rather than in pieces")             \
 	NUM(compact_unevictable, "vm.compact_unevictable_allowed", "", 0, 1, 0, 1,                 \
 	    "sysctl, 5bbe3547aa3b (4.2)", "1: mlocked pages may be moved, too")                    \
+	NUM(dirty_ratio, "vm.dirty_ratio", "%", 0, 100, 20, 20, "sysctl",                          \
+	    "dirty pages up to this part of free and file memory; dirtiers pause before")          \
+	NUM(dirty_background_ratio, "vm.dirty_background_ratio", "%", 0, 100, 10, 10, "sysctl",    \
+	    "with more of it dirty, flushers write")                                               \
+	NUM(dirty_bytes, "vm.dirty_bytes", "B", 0, 1L << 50, 0, 0, "sysctl, 2.6.29",               \
+	    "the same as an amount; 0: by vm.dirty_ratio")                                         \
+	NUM(dirty_background_bytes, "vm.dirty_background_bytes", "B", 0, 1L << 50, 0, 0,           \
+	    "sysctl, 2.6.29", "the same as an amount; 0: by vm.dirty_background_ratio")            \
+	NUM(dirty_expire_centisecs, "vm.dirty_expire_centisecs", "1/100 s", 0, 1 << 24, 3000,      \
+	    3000, "sysctl", "files that have been dirty for longer are written")                   \
+	NUM(dirty_writeback_centisecs, "vm.dirty_writeback_centisecs", "1/100 s", 0, 1 << 24, 500, \
+	    500, "sysctl", "how often flushers look for them; 0: never")                           \
 	NUM(stat_interval, "vm.stat_interval", "s", 1, 3600, 1, 1, "sysctl",                       \
 	    "how often counters are folded")                                                       \
 	NUM(overcommit_ratio, "vm.overcommit_ratio", "%", 0, 1000, 50, 50, "sysctl",               \
@@ -303,6 +318,13 @@
 	ENUM(stable_pages, "fs.stable_pages", KNOB_OFF_ON, KNOB_OFF, KNOB_OFF,                     \
 	     "1d1d1a767206 (3.9)",                                                                 \
 	     "a page under writeback is not written to until that has ended")                      \
+	ENUM(dirty_throttle, "writeback.throttle", KNOB_DIRTY_THROTTLE, DIRTY_THROTTLE_PAUSE,      \
+	     DIRTY_THROTTLE_PAUSE, "143dfe8611a6 (3.2)",                                           \
+	     "who dirties too many pages writes some himself, or pauses")                          \
+	ENUM(flusher_wakeup, "reclaim.flusher_wakeup", KNOB_FLUSHER_WAKEUP,                        \
+	     FLUSHER_WAKEUP_SCANNED, FLUSHER_WAKEUP_TAIL, "726d061fbd36, bbef938429f5 (4.11)",     \
+	     "direct reclaim wakes flushers for as many pages as it scanned, or a dirty tail for " \
+	     "all")                                                                                \
 	ENUM(buffer_heads, "fs.buffer_heads", KNOB_OFF_ON, KNOB_ON, KNOB_ON, "ext3, ext4",         \
 	     "pages that are written carry a buffer head, which holds a reference")                \
 	ENUM(journal, "fs.journal", KNOB_JOURNAL, JOURNAL_NONE, JOURNAL_NONE, "ext3",              \
@@ -394,6 +416,8 @@ KNOB_DECLARE(readahead_policy, KNOB_READAHEAD);
 KNOB_DECLARE(journal_policy, KNOB_JOURNAL);
 KNOB_DECLARE(file_pageout_policy, KNOB_FILE_PAGEOUT);
 KNOB_DECLARE(writeback_end_policy, KNOB_WRITEBACK_END);
+KNOB_DECLARE(dirty_throttle_policy, KNOB_DIRTY_THROTTLE);
+KNOB_DECLARE(flusher_wakeup_policy, KNOB_FLUSHER_WAKEUP);
 #undef KNOB_DECLARE
 #undef E
 

@@ -163,6 +163,8 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 		compaction_init(m);
 	if (!ret)
 		khugepaged_init(m);
+	if (!ret)
+		ret = writeback_init(m);
 	if (ret == -ENOMEM && has_frames(m))
 		snprintf(err, n, "the host has no address space left for this machine");
 	else if (ret == -ENOMEM)

@@ -485,6 +485,10 @@ struct task {
 	u64 cstime_ns;
 	struct tlbflush_unmap_batch tlb_ubc;
 	struct blk_plug *plug; /* page_io.c: I/O held back until the task sleeps */
+	/* dirty_limits.c: pages dirtied since the last pause, after how many to look, when that was */
+	u32 nr_dirtied;
+	u32 nr_dirtied_pause;
+	u64 dirty_paused_when; /* ticks */
 	void (*fn)(struct task *t, void *arg);
 	void *arg;
 	void *owner; /* whoever created it */

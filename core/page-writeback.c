@@ -6,9 +6,12 @@
  * to writeback when the write starts. Before a page is written its mappings are made clean and
  * read-only, so that a store that comes later is noticed, and makes it dirty again.
  *
+ * Who writes them when is in fs-writeback.c, how many there may be in dirty_limits.c.
+ *
  * Counted: nr_dirty, nr_writeback (filemap.c), nr_dirtied, nr_written.
  */
 #include "core/fs.h"
+#include "core/writeback.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -28,19 +31,13 @@ static void mod_dirty(struct machine *m, struct page *page, long delta)
 	world_irq_restore();
 }
 
-/* The first dirty page of a file puts it on the list that flushers go through. */
-static void mark_inode_dirty_pages(struct machine *m, struct address_space *mapping)
+/* Who dirties pays: see dirty_limits.c. */
+static void account_dirtier(struct machine *m)
 {
-	struct fs *fs = m->fs;
-
-	if (likely(!list_empty(&mapping->wb_list)))
-		return;
-	spin_lock_irq(&fs->wb_lock);
-	if (list_empty(&mapping->wb_list)) {
-		mapping->dirtied_when = world_now();
-		list_add(&mapping->wb_list, &fs->dirty);
-	}
-	spin_unlock_irq(&fs->wb_lock);
+	m->fs->wb.nr_dirtied += 1;
+	this_cpu(m)->nr_dirtied += 1;
+	if (likely(world_self->task->id > m->nr_world_tasks))
+		current_task()->nr_dirtied += 1;
 }
 
 bool set_page_dirty(struct machine *m, struct page *page)
@@ -68,6 +65,7 @@ bool set_page_dirty(struct machine *m, struct page *page)
 	}
 	page_set(page, PG_dirty);
 	mod_dirty(m, page, 1);
+	account_dirtier(m);
 	xa_set_mark(m, &mapping->i_pages, page->index, PAGECACHE_TAG_DIRTY);
 	spin_unlock_irq(&mapping->tree_lock);
 	mark_inode_dirty_pages(m, mapping);
@@ -258,23 +256,26 @@ int filemap_flush(struct machine *m, struct address_space *mapping)
 	return write_cache_pages(m, mapping, &wbc);
 }
 
-/* Writes what is dirty now, and waits; files that are created meanwhile are left out. */
-void sync_inodes(struct machine *m)
+void filemap_fdatawait_keep_errors(struct machine *m, struct address_space *mapping)
 {
-	u64 newest = m->fs->nr_inodes_created;
+	filemap_wait_pages(m, mapping, 0, XA_INDEX_MAX);
+}
+
+/* What has been begun; files that are created meanwhile are left out. */
+void wait_inodes_written(struct machine *m)
+{
 	struct inode *inode, *next;
+	u64 nr = 0;
 
 	list_for_each_entry (inode, &m->fs->inodes, list) {
-		if (inode->nr_created > newest)
-			continue;
-		iget(inode); /* stays on the list */
-		filemap_flush(m, &inode->i_data);
+		iget(inode); /* stays on the list, in front of those that come */
+		nr += 1;
 	}
-	list_for_each_entry_safe (inode, next, &m->fs->inodes, list) {
-		if (inode->nr_created > newest)
-			continue;
+	for (inode = list_first_entry(&m->fs->inodes, struct inode, list); nr; nr--) {
 		filemap_wait_pages(m, &inode->i_data, 0, XA_INDEX_MAX);
+		next = list_next_entry(inode, list);
 		iput(m, inode);
+		inode = next;
 	}
 }
 
@@ -288,48 +289,4 @@ int filemap_write_and_wait(struct machine *m, struct address_space *mapping)
 
 	write_cache_pages(m, mapping, &wbc);
 	return filemap_fdatawait(m, mapping);
-}
-
-/* ---- throttling of those who dirty ------------------------------------------------------------------------- */
-
-#define RATELIMIT_PAGES 32
-
-/* Dirty pages may be this part of what is free or cached: vm.dirty_ratio. */
-#define DIRTY_RATIO 20
-
-static bool too_many_dirty(struct machine *m)
-{
-	unsigned long available = global_page_state(m, NR_FREE_PAGES) +
-	                          global_page_state(m, NR_ACTIVE_FILE) +
-	                          global_page_state(m, NR_INACTIVE_FILE);
-	unsigned long dirty =
-		global_page_state(m, NR_FILE_DIRTY) + global_page_state(m, NR_WRITEBACK);
-
-	available -= min(available, m->totalreserve_pages);
-	return dirty > available * DIRTY_RATIO / 100;
-}
-
-/* As before 3.2: who is above the limit writes, until it is below. */
-void balance_dirty_pages_ratelimited(struct machine *m, struct address_space *mapping)
-{
-	struct cpu_data *d = this_cpu(m);
-
-	if (!mapping || ++d->nr_dirtied < RATELIMIT_PAGES)
-		return;
-	d->nr_dirtied = 0;
-	while (too_many_dirty(m)) {
-		struct writeback_control wbc = {
-			.nr_to_write = RATELIMIT_PAGES * 3 / 2,
-			.range_cyclic = true,
-		};
-
-		write_cache_pages(m, mapping, &wbc);
-		if (wbc.nr_to_write == RATELIMIT_PAGES * 3 / 2) {
-			span_enter(SPAN_THROTTLE);
-			congestion_wait(m, true, m->world->hw->hz / 10);
-			span_exit();
-			if (!mapping_tagged(m, mapping, PAGECACHE_TAG_DIRTY))
-				break;
-		}
-	}
 }

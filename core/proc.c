@@ -271,7 +271,7 @@ void proc_meminfo(struct machine *m, FILE *f)
 		kb(f, "Zswap", 0);
 		kb(f, "Zswapped", 0);
 	}
-	kb(f, "Dirty", 0);
+	kb(f, "Dirty", global_page_state(m, NR_FILE_DIRTY));
 	kb(f, "Writeback", global_page_state(m, NR_WRITEBACK));
 	kb(f, "AnonPages", global_page_state(m, NR_ANON_MAPPED));
 	kb(f, "Mapped", global_page_state(m, NR_FILE_MAPPED));

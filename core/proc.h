@@ -12,6 +12,7 @@ enum counter_kind {
 	COUNTER_TOTAL, /* enum vm_item that only grows */
 	COUNTER_EVENT, /* enum vm_event */
 	COUNTER_ZONES, /* the sum of four events, from @id on */
+	COUNTER_LIMIT, /* pages that may be dirty; id: for background writeback to begin */
 	COUNTER_BLOCKS /* free pages in blocks of a pageblock and more */
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/proc.h"
+#include "core/writeback.h"
 
 /* clang-format off */
 #define NONE(text) {text, COUNTER_NONE, 0}
@@ -17,6 +18,7 @@
 #define EVENT(id, text) {text, COUNTER_EVENT, id}
 #define ZONES(id, text) {text, COUNTER_ZONES, id}
 #define BLOCKS(id, text) {text, COUNTER_BLOCKS, id}
+#define LIMIT(id, text) {text, COUNTER_LIMIT, id}
 
 /* ---- 4.0 ---- */
 
@@ -44,7 +46,7 @@ static const struct counter zone_4_0[] = {
 };
 
 static const struct counter event_4_0[] = {
-	NONE("nr_dirty_threshold"), NONE("nr_dirty_background_threshold"),
+	LIMIT(false, "nr_dirty_threshold"), LIMIT(true, "nr_dirty_background_threshold"),
 	EVENT(PGPGIN, "pgpgin"), EVENT(PGPGOUT, "pgpgout"), EVENT(PSWPIN, "pswpin"),
 	EVENT(PSWPOUT, "pswpout"), EVENT(PGALLOC_DMA, "pgalloc_dma"),
 	EVENT(PGALLOC_DMA32, "pgalloc_dma32"), EVENT(PGALLOC_NORMAL, "pgalloc_normal"),
@@ -140,7 +142,7 @@ static const struct counter node_6_18[] = {
 };
 
 static const struct counter event_6_18[] = {
-	NONE("nr_dirty_threshold"), NONE("nr_dirty_background_threshold"),
+	LIMIT(false, "nr_dirty_threshold"), LIMIT(true, "nr_dirty_background_threshold"),
 	NONE("nr_memmap_pages"), NONE("nr_memmap_boot_pages"), EVENT(PGPGIN, "pgpgin"),
 	EVENT(PGPGOUT, "pgpgout"), EVENT(PSWPIN, "pswpin"), EVENT(PSWPOUT, "pswpout"),
 	EVENT(PGALLOC_DMA, "pgalloc_dma"), EVENT(PGALLOC_DMA32, "pgalloc_dma32"),
@@ -259,6 +261,8 @@ static u64 counter_value(const struct machine *m, const struct counter *c)
 		return vm_event_zones(m, (enum vm_event)c->id);
 	case COUNTER_BLOCKS:
 		return free_in_blocks(m);
+	case COUNTER_LIMIT:
+		return dirty_limit_peek(m, c->id);
 	case COUNTER_NONE:
 		break;
 	}

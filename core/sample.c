@@ -7,6 +7,7 @@
  * subject of mail 004. The counter itself is there too, as nr_free_pages.
  */
 #include "core/proc.h"
+#include "core/writeback.h"
 
 struct sampling {
 	struct machine *m;
@@ -46,6 +47,9 @@ static void sample_counter(const struct sampling *s, const struct counter *c)
 		for (int type = 0; type < MAX_NR_ZONES; type++)
 			sum += s->event[c->id + type];
 		s->fn(s->arg, c->name, SAMPLE_EVENTS, sum);
+		return;
+	case COUNTER_LIMIT:
+		s->fn(s->arg, c->name, SAMPLE_PAGES, dirty_limit_peek(s->m, c->id));
 		return;
 	case COUNTER_BLOCKS:
 	case COUNTER_NONE:

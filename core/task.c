@@ -7,6 +7,7 @@
  * out at its next system call or fault, which return -EINTR; its body then returns or calls do_exit().
  */
 #include "core/internal.h"
+#include "core/writeback.h"
 
 static void task_main(void *arg)
 {
@@ -32,6 +33,7 @@ static struct task *task_alloc(struct machine *m, const char *name, struct mm_st
 	t->mm = mm;
 	t->fn = fn;
 	t->arg = arg;
+	t->nr_dirtied_pause = 32; /* 128 KiB */
 	init_waitqueue_head(&t->exit_wait);
 	list_add_tail(&t->tasks, &m->tasks);
 	world_task_init(m->world, &t->w, name, WORLD_TASK_USER, WORLD_STACK_LUA, task_main, t);
@@ -128,6 +130,7 @@ void do_exit(int code)
 	world_syscall_enter();
 	span_enter(SPAN_EXIT);
 	t->flags |= PF_EXITING;
+	dirty_throttle_exit(m, t);
 	/* From here on the CPU runs on borrowed tables, as a kernel task's. */
 	world_use_as(NULL);
 	t->mm = NULL;

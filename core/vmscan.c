@@ -16,6 +16,7 @@
 #include "core/shrinker.h"
 #include "core/swap.h"
 #include "core/vmscan.h"
+#include "core/writeback.h"
 
 /* ---- off the list ------------------------------------------------------------------------------ */
 
@@ -368,6 +369,10 @@ static unsigned long shrink_inactive_list(struct machine *m, unsigned long nr_to
 	cull_pages(m, &culled);
 	free_list(m, &free);
 
+	/* 4.11 on: what is at the tail is dirty, and nobody has started to write it. */
+	if (unlikely(stat.nr_unqueued_dirty) && stat.nr_unqueued_dirty == stat.nr_file_taken &&
+	    m->knob.flusher_wakeup == FLUSHER_WAKEUP_TAIL)
+		wakeup_flusher_threads(m, 0);
 	if (m->knob.throttle == THROTTLE_CONGESTION)
 		throttle_by_congestion(m, lruvec, sc, &stat);
 	else
@@ -674,16 +679,23 @@ static void direct_nap(struct machine *m, const struct scan_control *sc)
 static unsigned long do_try_to_free_pages(struct machine *m, struct scan_control *sc)
 {
 	bool per_node = m->knob.lru_per == LRU_PER_NODE;
+	unsigned long total_scanned;
 	bool reclaimable;
 
 retry:
 	sc->priority = DEF_PRIORITY;
+	total_scanned = 0;
 	count_vm_event(m, ZONE_EVENT(ALLOCSTALL_DMA, sc->reclaim_idx));
 	do {
 		sc->nr_scanned = 0;
 		reclaimable = per_node ? shrink_nodes(m, sc) : shrink_zones(m, sc);
 		if (sc->nr_reclaimed >= sc->nr_to_reclaim)
 			break;
+		/* To 4.10: it is hard to find clean ones. As many as it had to look at may be dirty. */
+		total_scanned += sc->nr_scanned;
+		if (m->knob.flusher_wakeup == FLUSHER_WAKEUP_SCANNED &&
+		    total_scanned > sc->nr_to_reclaim + sc->nr_to_reclaim / 2)
+			wakeup_flusher_threads(m, total_scanned);
 		if (sc->nr_scanned && sc->priority < DEF_PRIORITY - 2)
 			direct_nap(m, sc);
 	} while (--sc->priority >= 0);

@@ -103,6 +103,7 @@
 	X(COPY_USER, 100, "assumed: 4 KiB, source in L3; 48 ns hot, 200-400 ns cold", "copy a page between the page cache and a user buffer") \
 	X(READAHEAD, 60, "assumed", "decide on a readahead window") \
 	X(BLOCK_MAP, 60, "assumed: extent in the inode's own tree", "map a page of a file to its block") \
+	X(DIRTY_LIMITS, 200, "assumed: a dozen divisions and as many counters", "a dirtier compares dirty pages with what is allowed") \
 	X(BUFFER_HEAD, 50, "assumed: allocate or free and link", "a buffer head of a page") \
 	X(FILE_OP, 800, "assumed: path look-up, file table", "open, close, create or remove a file") \
 	/* TLB */ \

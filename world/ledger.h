@@ -29,6 +29,7 @@
 	X(COMPACT, "compact_zone")                                                                 \
 	X(MIGRATE, "migrate_pages")                                                                \
 	X(KTHREAD, "kthread")                                                                      \
+	X(FLUSHER, "flusher")                                                                      \
 	X(IRQ, "irq")                                                                              \
 	X(SCHED, "sched")                                                                          \
 	/* system calls and faults */                                                              \
@@ -87,6 +88,7 @@
 	X(VMSTAT, "vmstat")                                                                        \
 	X(ESTIMATE, "estimate")                                                                    \
 	X(THROTTLE, "throttle")                                                                    \
+	X(DIRTY, "balance_dirty_pages")                                                            \
 	X(CONGESTION, "congestion_wait")                                                           \
 	/* waiting, booked by the world under the span that waits */                               \
 	X(SPIN_WAIT, "spin_wait")                                                                  \
