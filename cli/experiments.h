@@ -16,12 +16,17 @@ struct probe {
 };
 
 struct experiment_spec {
-	const char *name; /* and of its scenario */
+	const char *name;
+	const char *scenario; /* NULL: of the same name */
 	const char *title;
 	u32 nr_probes;
 	const struct probe *probe;
 	u32 nr_claims;
 	const struct claim *claim;
+	u32 nr_spreads;
+	const struct spread *spread;
+	u32 nr_predictions;
+	const char *const *prediction;
 };
 
 extern const struct experiment_spec experiments[];

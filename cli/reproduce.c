@@ -222,6 +222,8 @@ static bool find_scenario(const struct reproduce_args *a, struct work *w, const 
 		cli_error_near(name, names, n, "there is no experiment \"%s\"", name);
 		return false;
 	}
+	if (w->spec && w->spec->scenario)
+		name = w->spec->scenario;
 	if (!scenario_path(name, w->path, sizeof(w->path)) || !load(a, w->path, NULL, &w->s))
 		return false;
 	if (!w->s->published.source) {
@@ -239,7 +241,7 @@ static void fill_experiment(struct work *w)
 	const char **note;
 
 	*e = (struct experiment){
-		.name = s->name,
+		.name = w->spec ? w->spec->name : s->name,
 		.source = p->source,
 		.fitted = p->fitted,
 		.constant = p->constant,
@@ -247,6 +249,10 @@ static void fill_experiment(struct work *w)
 		.nr_figures = p->nr_figures,
 		.nr_claims = w->spec ? w->spec->nr_claims : 0,
 		.claim = w->spec ? w->spec->claim : NULL,
+		.nr_spreads = w->spec ? w->spec->nr_spreads : 0,
+		.spread = w->spec ? w->spec->spread : NULL,
+		.nr_predictions = w->spec ? w->spec->nr_predictions : 0,
+		.prediction = w->spec ? w->spec->prediction : NULL,
 	};
 	e->figure = report_alloc(p->nr_figures, sizeof(*e->figure));
 	e->result = report_alloc(e->nr_claims, sizeof(*e->result));

@@ -26,7 +26,6 @@
 #define INIT_BW (100UL << (20 - PAGE_SHIFT)) /* 100 MB/s, until it is known */
 #define DIRTY_POLL_THRESH (128UL >> (PAGE_SHIFT - 10))
 #define EXCEEDED_PAGES (32UL >> (PAGE_SHIFT - 10)) /* between looks, while the limit is exceeded */
-#define COMPLETIONS_PERIOD 3000000000UL            /* VM_COMPLETIONS_PERIOD_LEN */
 
 static u64 hz(const struct machine *m)
 {
@@ -102,26 +101,18 @@ static unsigned long wb_dirty(struct machine *m, struct bdi_writeback *wb)
 	return global_page_state(m, NR_FILE_DIRTY) + READ_ONCE(wb->nr_writeback);
 }
 
-/* Its share: that of the writes that ended lately, of which it has all, or there were none. */
-unsigned long wb_dirty_limit(struct machine *m, struct bdi_writeback *wb, unsigned long thresh)
+/* Its share is that of the writes that ended lately among all disks': of which only one has files. */
+static unsigned long wb_dirty_limit(unsigned long thresh)
 {
-	u64 periods;
-
-	(void)m;
-	world_order();
-	periods = (world_now() - wb->completions_since) / COMPLETIONS_PERIOD;
-	wb->completions = periods < 64 ? wb->completions >> periods : 0;
-	wb->completions_since += periods * COMPLETIONS_PERIOD;
-	return wb->completions ? thresh : 0;
+	return thresh;
 }
 
-bool over_bground_thresh(struct machine *m, struct bdi_writeback *wb)
+bool over_bground_thresh(struct machine *m)
 {
-	unsigned long background, thresh, nr_dirty;
+	unsigned long background, thresh;
 
 	global_dirty_limits(m, &background, &thresh);
-	nr_dirty = global_page_state(m, NR_FILE_DIRTY);
-	return nr_dirty > background || nr_dirty > wb_dirty_limit(m, wb, background);
+	return global_page_state(m, NR_FILE_DIRTY) > wb_dirty_limit(background);
 }
 
 /* The limit in force: it rises with the threshold, and falls slowly (domain_dirty_limit). */
@@ -183,14 +174,13 @@ u64 pos_ratio_polynom(u64 setpoint, u64 dirty, u64 limit)
  * Of all dirty pages, times that of this disk's: a straight line through 1 at its share of the setpoint,
  * which is steep where the share is small; and a disk with next to nothing to write gets more.
  */
-u64 wb_position_ratio(struct machine *m, struct bdi_writeback *wb, u64 thresh, u64 background,
-                      u64 dirty, u64 wb_thresh, u64 wb_dirty)
+u64 wb_position_ratio(const struct bdi_writeback *wb, u64 thresh, u64 background, u64 dirty,
+                      u64 wb_thresh, u64 wb_dirty)
 {
 	u64 limit = hard_dirty_limit(wb, thresh);
 	u64 setpoint = ((thresh + background) / 2 + limit) / 2;
 	u64 ratio, x, wb_setpoint, span, intercept;
 
-	(void)m;
 	if (dirty >= limit)
 		return 0;
 	ratio = pos_ratio_polynom(setpoint, dirty, limit);
@@ -224,14 +214,13 @@ static void dirty_state_read(struct machine *m, struct bdi_writeback *wb, struct
 {
 	global_dirty_limits(m, &s->background, &s->thresh);
 	s->dirty = nr_dirty_and_writeback(m);
-	s->wb_thresh = wb_dirty_limit(m, wb, s->thresh);
+	s->wb_thresh = wb_dirty_limit(s->thresh);
 	s->wb_dirty = wb_dirty(m, wb);
 }
 
-static u64 position_ratio(struct machine *m, struct bdi_writeback *wb, const struct dirty_state *s)
+static u64 position_ratio(const struct bdi_writeback *wb, const struct dirty_state *s)
 {
-	return wb_position_ratio(m, wb, s->thresh, s->background, s->dirty, s->wb_thresh,
-	                         s->wb_dirty);
+	return wb_position_ratio(wb, s->thresh, s->background, s->dirty, s->wb_thresh, s->wb_dirty);
 }
 
 /* Over three seconds or so; and a second, smoother one that follows only what goes on. */
@@ -288,7 +277,7 @@ static void update_dirty_ratelimit(struct machine *m, struct bdi_writeback *wb,
 	u64 limit = hard_dirty_limit(wb, s->thresh);
 	u64 setpoint = ((s->thresh + s->background) / 2 + limit) / 2;
 	u64 dirty_rate = (dirtied - wb->dirtied_stamp) * hz(m) / elapsed;
-	u64 task = (wb->dirty_ratelimit * position_ratio(m, wb, s) >> RATELIMIT_SHIFT) + 1;
+	u64 task = (wb->dirty_ratelimit * position_ratio(wb, s) >> RATELIMIT_SHIFT) + 1;
 	u64 balanced = task * wb->avg_write_bandwidth / (dirty_rate | 1);
 
 	balanced = min(balanced, wb->avg_write_bandwidth);
@@ -387,7 +376,7 @@ static bool decide_pause(struct machine *m, struct bdi_writeback *wb, struct tas
                          const struct dirty_state *s, u64 pages, struct pause *p)
 {
 	u64 now = now_ticks(m);
-	u64 rate = wb->dirty_ratelimit * position_ratio(m, wb, s) >> RATELIMIT_SHIFT;
+	u64 rate = wb->dirty_ratelimit * position_ratio(wb, s) >> RATELIMIT_SHIFT;
 	s64 longest = (s64)max_pause(m, wb, s->wb_dirty);
 	s64 shortest = (s64)min_pause(m, wb, (u64)longest, rate, &p->nr_dirtied_pause);
 	u64 period;

@@ -153,7 +153,6 @@ static void mod_writeback(struct machine *m, struct page *page, long delta)
 
 		wb->nr_writeback += (u64)delta;
 		wb->nr_written += delta < 0;
-		wb->completions += delta < 0;
 	}
 	if (!z->lruvec->zone)
 		mod_zone_state(z, NR_ZONE_WRITE_PENDING, delta);

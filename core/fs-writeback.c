@@ -74,7 +74,6 @@ void wb_start_background(struct machine *m, struct bdi_writeback *wb)
 	(void)m;
 	if (READ_ONCE(wb->running))
 		return;
-	wb->nr_background_started += 1;
 	wb_kick(wb);
 }
 
@@ -277,7 +276,7 @@ static void wb_writeback(struct machine *m, struct bdi_writeback *wb, struct wb_
 
 		if ((work->for_background || work->for_kupdate) && wb_has_work(wb))
 			break;
-		if (work->for_background && !over_bground_thresh(m, wb))
+		if (work->for_background && !over_bground_thresh(m))
 			break;
 		if (work->for_kupdate)
 			work->older_than =
@@ -349,7 +348,7 @@ static void check_background(struct machine *m, struct bdi_writeback *wb)
 {
 	struct wb_work work = {.nr_pages = LONG_MAX, .for_background = true};
 
-	if (over_bground_thresh(m, wb))
+	if (over_bground_thresh(m))
 		wb_writeback(m, wb, &work);
 }
 

@@ -49,8 +49,6 @@ struct bdi_writeback {
 	u64 nr_writeback;
 	u64 nr_dirtied;
 	u64 nr_written;
-	u64 completions; /* fading: halved every COMPLETIONS_PERIOD */
-	u64 completions_since;
 
 	/* Rates, pages a second, as of bw_stamp. (f) */
 	u64 bw_stamp; /* ticks */
@@ -61,11 +59,10 @@ struct bdi_writeback {
 	u64 dirty_ratelimit;
 	u64 balanced_dirty_ratelimit;
 
-	bool dirty_exceeded;       /* (a) somebody found it above its limit */
-	u64 dirty_limit;           /* (f) global_dirty_limit: follows the threshold down slowly */
-	u64 limit_stamp;           /* ticks */
-	unsigned long ratelimit;   /* (c) ratelimit_pages: per CPU */
-	u64 nr_background_started; /* audits and tests */
+	bool dirty_exceeded;     /* (a) somebody found it above its limit */
+	u64 dirty_limit;         /* (f) global_dirty_limit: follows the threshold down slowly */
+	u64 limit_stamp;         /* ticks */
+	unsigned long ratelimit; /* (c) ratelimit_pages: per CPU */
 };
 
 /* ---- dirty_limits.c: thresholds, rates and pauses (mm/page-writeback.c) ------------------------------ */
@@ -73,8 +70,7 @@ struct bdi_writeback {
 void global_dirty_limits(struct machine *m, unsigned long *background, unsigned long *thresh);
 /* From outside, for /proc/vmstat: nr_dirty_threshold or nr_dirty_background_threshold. */
 unsigned long dirty_limit_peek(const struct machine *m, bool of_background);
-unsigned long wb_dirty_limit(struct machine *m, struct bdi_writeback *wb, unsigned long thresh);
-bool over_bground_thresh(struct machine *m, struct bdi_writeback *wb);
+bool over_bground_thresh(struct machine *m);
 void wb_rates_init(struct machine *m, struct bdi_writeback *wb);
 /* The flusher's part in measuring. @start: ns, when it began. */
 void wb_update_bandwidth(struct machine *m, struct bdi_writeback *wb, u64 start);
@@ -82,8 +78,8 @@ void wb_update_bandwidth(struct machine *m, struct bdi_writeback *wb, u64 start)
 void dirty_throttle_exit(struct machine *m, struct task *t);
 /* The dirtiers' polynomial, in parts of 1024 (linux-mm.md 13.4). */
 u64 pos_ratio_polynom(u64 setpoint, u64 dirty, u64 limit);
-u64 wb_position_ratio(struct machine *m, struct bdi_writeback *wb, u64 thresh, u64 background,
-                      u64 dirty, u64 wb_thresh, u64 wb_dirty);
+u64 wb_position_ratio(const struct bdi_writeback *wb, u64 thresh, u64 background, u64 dirty,
+                      u64 wb_thresh, u64 wb_dirty);
 
 /* ---- fs-writeback.c: flushers ------------------------------------------------------------------------------ */
 

@@ -68,6 +68,13 @@ struct claim_result {
 	double hi;
 };
 
+/* What a mail says of several runs of a variant, where it says more than the mean. */
+struct spread {
+	const char *metric; /* those of one metric follow each other */
+	const char *variant;
+	struct summary published;
+};
+
 /* What half or twice a constant does to a ratio. */
 struct sensitivity {
 	char *constant; /* "cost.page_clear" */
@@ -90,6 +97,10 @@ struct experiment {
 	u32 nr_claims;
 	const struct claim *claim;
 	struct claim_result *result; /* [nr_claims] */
+	u32 nr_spreads;
+	const struct spread *spread;
+	u32 nr_predictions; /* metrics of which the mail says nothing */
+	const char *const *prediction;
 	u32 nr_notes;
 	const char *const *note;
 	u32 nr_sets; /* settings by which this differs from the experiment as declared */
@@ -109,6 +120,9 @@ struct experiment {
 void experiment_judge(struct experiment *e);
 
 void experiment_print(FILE *f, const struct experiment *e);
+
+void experiment_print_spreads(FILE *f, const struct experiment *e);     /* published_spread.c */
+void experiment_print_predictions(FILE *f, const struct experiment *e); /* the same */
 
 /* An element of experiments[]. */
 json_t *experiment_json(const struct experiment *e);

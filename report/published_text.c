@@ -323,8 +323,10 @@ void experiment_print(FILE *f, const struct experiment *e)
 	print_heading(f, e);
 	print_lines(f, e);
 	print_figures(f, e);
+	experiment_print_spreads(f, e);
 	print_statistics(f, e->results.nr_seeds);
 	print_claims(f, e);
+	experiment_print_predictions(f, e);
 	print_sensitivity(f, e);
 	if (e->nr_notes)
 		fputc('\n', f);

@@ -179,6 +179,11 @@ static void file_worker(struct task *t, void *arg)
 		world_sleep(700000000);
 		world_syscall_exit();
 	}
+	/* And leaves some of it dirty, until the flusher has looked after 30 s. */
+	do_pwrite(r->m, fd[0], 0, len / 4, &done);
+	world_syscall_enter();
+	world_sleep(37000000000);
+	world_syscall_exit();
 	do_close(r->m, fd[0]);
 	do_close(r->m, fd[1]);
 }
@@ -369,6 +374,12 @@ static void other_number(const struct knob_info *info, char *buf, size_t n)
 		v = 4;
 	if (strcmp(info->name, "vm.min_free_kbytes") == 0)
 		v = 2048;
+	if (strcmp(info->name, "vm.dirty_writeback_centisecs") == 0)
+		v = 0;
+	if (strcmp(info->name, "vm.dirty_background_ratio") == 0)
+		v = 1;
+	if (strcmp(info->name, "vm.dirty_background_bytes") == 0)
+		v = 1 << 16;
 	snprintf(buf, n, "%lu", min(v, info->max));
 }
 
