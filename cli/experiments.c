@@ -329,7 +329,7 @@ const struct experiment_spec experiments[] = {
 		.name = "writeback-free",
 		.scenario = "kernel-build",
 		.title = "free reclaimed pages by paging out instantly (v3, Minchan Kim, 2 July "
-                         "2014)",
+			 "2014)",
 		.nr_claims = ARRAY_SIZE(writeback_free_claims),
 		.claim = writeback_free_claims,
 		.nr_spreads = ARRAY_SIZE(writeback_free_spreads),
