@@ -117,6 +117,8 @@ static void run_job(void *arg, u32 i, struct bytes *result)
 	scenario_request(c->s, c->variant, r->out->seed[seed], c->ops, &req);
 	req.check = r->b->check;
 	req.series = seed == 0;
+	req.series_from_ns = r->b->series_from_ns;
+	req.series_to_ns = r->b->series_to_ns;
 	req.heat = seed == 0 && r->b->heat;
 	req.nr_slices = seed == 0 ? r->b->nr_slices : 0;
 	req.trace_from_ns = r->b->trace_from_ns;
@@ -277,6 +279,8 @@ static u64 cell_key(const struct running *r, u32 cell)
 		h = hash_text(h, c->config.entry[i].name);
 		h = hash_text(h, c->config.entry[i].value);
 	}
+	h = hash_bytes(h, &r->b->series_from_ns, sizeof(r->b->series_from_ns));
+	h = hash_bytes(h, &r->b->series_to_ns, sizeof(r->b->series_to_ns));
 	return hash_bytes(h, &r->b->check, sizeof(r->b->check));
 }
 

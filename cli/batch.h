@@ -38,6 +38,8 @@ struct batch {
 	u32 nr_slices; /* of each cell's first run, for a trace; 0: none */
 	u64 trace_from_ns;
 	u64 trace_to_ns;
+	u64 series_from_ns; /* time series of a part of the run; to 0: of all of it */
+	u64 series_to_ns;
 	const char *proc_dir; /* NULL; else /proc files of each cell's first run go there */
 };
 

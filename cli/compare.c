@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/diverge.h"
-#include "cli/rerun.h"
+#include "cli/parting.h"
 #include "report/format.h"
 #include "report/grid.h"
 #include "report/html.h"
@@ -17,7 +16,6 @@
 #include "report/metric.h"
 #include "report/save.h"
 #include "report/text.h"
-#include "report/version.h"
 
 #define FILES_MAX 64
 
@@ -56,94 +54,6 @@ static void print_help(void)
 	       "  quire run --from before.json --json after.json\n"
 	       "  quire compare before.json after.json\n"
 	       "  quire compare --across small.json large.json numa.json\n");
-}
-
-/* ---- where runs part -------------------------------------------------------------------------------- */
-
-#define DIVERGENCES_MAX 4
-
-/* Only the build that made a result can run it again. */
-static bool made_by_this(const struct results *r)
-{
-	return strcmp(r->sources, quire_sources) == 0;
-}
-
-static void print_divergence(const struct rerun *ra, const struct result_column *a,
-                             const struct rerun *rb, const struct result_column *b,
-                             const char *const name[2], u64 seed)
-{
-	const struct batch_cell *x = rerun_cell(ra, a);
-	const struct batch_cell *y = rerun_cell(rb, b);
-	char err[TARGET_ERROR_MAX];
-	struct divergence d;
-
-	if (!x || !y || strcmp(a->target, "sim") != 0 || strcmp(b->target, "sim") != 0)
-		return;
-	if (!diverge_find(x, y, seed, &d, err)) {
-		cli_error("%s", err);
-		return;
-	}
-	diverge_print(stdout, &d, name, seed);
-	diverge_free(&d);
-}
-
-/* The variants of one result, at its first point. */
-static void divergences_within(const char *path, const struct results *r)
-{
-	struct rerun *again;
-	u32 nr = 0;
-
-	if (r->nr_columns < 2)
-		return;
-	if (!made_by_this(r)) {
-		printf("\n  where the runs part can be told by the build that made them (sources "
-		       "%s)\n",
-		       r->sources);
-		return;
-	}
-	again = rerun_load(path);
-	for (u32 i = 1; again && i < r->nr_columns && nr < DIVERGENCES_MAX; i++) {
-		const struct result_column *c = &r->column[i];
-		char base[128];
-		char label[128];
-
-		if (strcmp(c->point, r->column[0].point) != 0)
-			continue;
-		nr++;
-		column_label(r, &r->column[0], base, sizeof(base));
-		column_label(r, c, label, sizeof(label));
-		print_divergence(again, &r->column[0], again, c, (const char *const[]){base, label},
-		                 r->seed[0]);
-	}
-	if (again)
-		rerun_free(again);
-}
-
-/* Each column of two results, if both are of this build: they differ by options. */
-static void divergences_between(const char *const *path, const struct results *r)
-{
-	struct rerun *a;
-	struct rerun *b;
-	u32 nr = 0;
-
-	if (!made_by_this(&r[0]) || !made_by_this(&r[1]))
-		return;
-	a = rerun_load(path[0]);
-	b = a ? rerun_load(path[1]) : NULL;
-	for (u32 i = 0; b && i < r[1].nr_columns && nr < DIVERGENCES_MAX; i++) {
-		const struct result_column *c = &r[1].column[i];
-		const struct result_column *base =
-			results_find(&r[0], c->variant, c->point, c->target);
-
-		if (!base)
-			continue;
-		nr++;
-		print_divergence(a, base, b, c, (const char *const[]){"A", "B"}, r[0].seed[0]);
-	}
-	if (a)
-		rerun_free(a);
-	if (b)
-		rerun_free(b);
 }
 
 /* ---- two results -------------------------------------------------------------------------------- */
@@ -357,7 +267,7 @@ static int compare_two(const char *const *path, const struct results *r, bool di
 		printf("\nelapsed, geometric mean over %u columns: B / A = %.3f [%.3f, %.3f]\n", nr,
 		       mean[0], mean[1], mean[2]);
 	if (diverge)
-		divergences_between(path, r);
+		parting_between(path, r);
 	putchar('\n');
 	text_statistics_note(stdout, r[0].nr_seeds, strcmp(r[0].column[0].target, "host") != 0);
 	return CLI_OK;
@@ -469,7 +379,7 @@ static int compare(const char *const *path, struct results *r, u32 nr, bool acro
 	else
 		text_run(stdout, &r[0]);
 	if (nr == 1 && diverge)
-		divergences_within(path[0], &r[0]);
+		parting_within(path[0], &r[0]);
 	if (html && status == CLI_OK)
 		status = save_page(html, path, r, nr);
 	return status;

@@ -141,6 +141,8 @@ static int execute(const struct run_args *a, struct run_plan *p)
 		.nr_slices = a->trace ? TRACE_SLICES_MAX / min(p->nr_cells, 16u) : 0,
 		.trace_from_ns = a->trace_from_ns,
 		.trace_to_ns = a->trace_to_ns,
+		.series_from_ns = a->series_from_ns,
+		.series_to_ns = a->series_to_ns,
 	};
 	struct results r;
 	int status;

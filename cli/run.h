@@ -41,6 +41,9 @@ struct run_args {
 	bool heatmap;
 	u64 trace_from_ns;
 	u64 trace_to_ns;
+	const char *series_window; /* as given; NULL: the whole run */
+	u64 series_from_ns;
+	u64 series_to_ns;
 	const char *proc;
 	bool tap;
 	bool stops;

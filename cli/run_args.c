@@ -35,6 +35,7 @@ enum {
 	OPT_FOLDED,
 	OPT_TRACE,
 	OPT_TRACE_WINDOW,
+	OPT_SERIES_WINDOW,
 	OPT_HEATMAP,
 	OPT_PROC,
 	OPT_TAP,
@@ -82,6 +83,9 @@ static const struct option_spec spec[] = {
                  "IPIs, counters; if that is too much, what took longest"},
 	[OPT_TRACE_WINDOW] = {"trace-window", 0, "FROM,TO",
                               "only what happens between two times of the run: 1.2s,1.3s"},
+	[OPT_SERIES_WINDOW] = {"series-window", 0, "FROM,TO",
+                               "counters over time of this part of the run only, but closely; and\n"
+                               "between which moments two builds part (quire compare)"},
 	[OPT_HEATMAP] = {"heatmap", 0, NULL,
                          "which memory was touched when, here and in --html and --json"},
 	[OPT_PROC] = {"proc", 0, "DIR",
@@ -167,20 +171,19 @@ bool run_args_from(struct run_args *a, const char *path)
 	return true;
 }
 
-static bool parse_window(struct run_args *a, const char *text)
+/* Two times, of which the first is the earlier. */
+static bool parse_window(const char *option, const char *text, u64 *from_ns, u64 *to_ns)
 {
 	const char *comma = strchr(text, ',');
 	char err[TARGET_ERROR_MAX] = "";
 	char from[64];
 
 	snprintf(from, sizeof(from), "%.*s", comma ? (int)(comma - text) : 0, text);
-	if (comma && quantity_time(from, &a->trace_from_ns, err) == 0 &&
-	    quantity_time(comma + 1, &a->trace_to_ns, err) == 0 &&
-	    a->trace_from_ns < a->trace_to_ns)
+	if (comma && quantity_time(from, from_ns, err) == 0 &&
+	    quantity_time(comma + 1, to_ns, err) == 0 && *from_ns < *to_ns)
 		return true;
-	cli_error(
-		"--trace-window expects two times, the earlier first, as 1.2s,1.3s, not \"%s\"%s%s",
-		text, *err ? ": " : "", err);
+	cli_error("--%s expects two times, the earlier first, as 1.2s,1.3s, not \"%s\"%s%s", option,
+	          text, *err ? ": " : "", err);
 	return false;
 }
 
@@ -248,7 +251,11 @@ static bool parse_option(struct run_args *a, struct options *o, int opt)
 	case OPT_HEATMAP:
 		return a->heatmap = true;
 	case OPT_TRACE_WINDOW:
-		return parse_window(a, o->value);
+		return parse_window("trace-window", o->value, &a->trace_from_ns, &a->trace_to_ns);
+	case OPT_SERIES_WINDOW:
+		a->series_window = o->value;
+		return parse_window("series-window", o->value, &a->series_from_ns,
+		                    &a->series_to_ns);
 	case OPT_PROC:
 		a->proc = o->value;
 		return true;
@@ -362,7 +369,10 @@ u32 run_args_words(const struct run_args *a, const char **word, char *numbers, u
 	const struct {
 		const char *name;
 		const char *value;
-	} one[] = {{"--variant", a->variants}, {"--machine", a->machine}, {"--kernel", a->kernel}};
+	} one[] = {{"--variant", a->variants},
+	           {"--machine", a->machine},
+	           {"--kernel", a->kernel},
+	           {"--series-window", a->series_window}};
 	u32 n = 0;
 
 	word[n++] = "--on";

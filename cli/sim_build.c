@@ -84,11 +84,15 @@ static int take_ballast(struct sim_target *s, char *err)
 	return 0;
 }
 
-static struct sim_series *new_series(void)
+static struct sim_series *new_series(const struct target_request *req)
 {
 	struct sim_series *series = report_alloc(1, sizeof(*series));
+	u64 interval = SIM_SERIES_FIRST_NS;
 
-	series_init(&series->series, SIM_SERIES_FIRST_NS);
+	if (req->series_to_ns)
+		interval = (req->series_to_ns - req->series_from_ns) / (SERIES_POINTS - 2);
+	series_init(&series->series, max(interval, 1UL));
+	series->to_ns = req->series_to_ns;
 	return series;
 }
 
@@ -183,9 +187,10 @@ int sim_open(const struct target_request *req, struct target **out, char *err)
 		opt.sample_arg = s;
 		opt.sample_ns = req->watch->time_ns;
 	} else if (req->series) {
-		s->series = new_series();
+		s->series = new_series(req);
 		opt.sample = sim_series_sample;
 		opt.sample_arg = s->series;
+		opt.sample_ns = req->series_from_ns;
 	}
 	s->world = sim_create(req->hw, &opt, err);
 	if (!s->world) {

@@ -164,7 +164,9 @@ struct target_request {
 	u64 max_ns; /* a run longer than this is broken off: outcome -ETIME */
 	bool check; /* content tags, audits */
 	bool trace;
-	bool series;       /* sim: keep time series */
+	bool series;        /* sim: keep time series */
+	u64 series_from_ns; /* and only of this part of the run; to 0: to its end */
+	u64 series_to_ns;
 	bool heat;         /* sim: and who touched what when */
 	u32 nr_slices;     /* sim: for a trace; 0: none */
 	u64 trace_from_ns; /* and only of this part of the run; to 0: to its end */

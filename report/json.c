@@ -158,6 +158,7 @@ static json_t *series_of(const struct run_record *r)
 		return json_null();
 	}
 	set(j, "time_ns", numbers(r->time_ns, r->nr_points));
+	set(j, "digest", numbers(r->digest, r->nr_points));
 	for (u32 i = 0; i < r->nr_series; i++) {
 		const struct record_series *s = &r->series[i];
 		json_t *o = made(json_object());

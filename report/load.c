@@ -195,6 +195,14 @@ static void load_series(struct reader *in, const json_t *j, struct run_record *r
 		return;
 	r->time_ns =
 		load_numbers(in, get_array(in, j, "time_ns"), "series.time_ns", 0, &r->nr_points);
+	if (json_object_get(j, "digest")) { /* results of older builds have none */
+		u32 nr;
+
+		r->digest = load_numbers(in, get_array(in, j, "digest"), "series.digest",
+		                         r->nr_points, &nr);
+	} else {
+		r->digest = report_alloc(r->nr_points, sizeof(u64));
+	}
 	values = get_object(in, j, "values");
 	r->series = report_alloc(json_object_size(values), sizeof(*r->series));
 	json_object_foreach((json_t *)values, name, o)

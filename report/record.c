@@ -192,6 +192,8 @@ void record_add_series(struct run_record *r, const struct series *s)
 	r->nr_points = s->nr_points;
 	r->time_ns = report_alloc(s->nr_points, sizeof(u64));
 	memcpy(r->time_ns, s->time, s->nr_points * sizeof(u64));
+	r->digest = report_alloc(s->nr_points, sizeof(u64));
+	memcpy(r->digest, s->digest, s->nr_points * sizeof(u64));
 	r->series = report_alloc(s->nr_values, sizeof(*r->series));
 	for (u32 i = 0; i < s->nr_values; i++) {
 		struct record_series *to = &r->series[r->nr_series];
@@ -246,6 +248,7 @@ void record_free(struct run_record *r)
 	trace_free(r->trace);
 	heat_free(r->heat);
 	free(r->time_ns);
+	free(r->digest);
 	free(r->series);
 	free(r->target);
 	free(r->variant);
@@ -328,6 +331,8 @@ static void write_series(const struct run_record *r, struct bytes *out)
 	bytes_u64(out, r->nr_points);
 	for (u32 k = 0; k < r->nr_points; k++)
 		bytes_u64(out, r->time_ns[k]);
+	for (u32 k = 0; k < r->nr_points; k++)
+		bytes_u64(out, r->digest[k]);
 	bytes_u64(out, r->nr_series);
 	for (u32 i = 0; i < r->nr_series; i++) {
 		bytes_text(out, r->series[i].name);
@@ -339,10 +344,13 @@ static void write_series(const struct run_record *r, struct bytes *out)
 
 static void read_series(struct run_record *r, struct bytes_reader *in)
 {
-	r->nr_points = bytes_get_count(in, sizeof(u64));
+	r->nr_points = bytes_get_count(in, 2 * sizeof(u64));
 	r->time_ns = report_alloc(r->nr_points, sizeof(u64));
+	r->digest = report_alloc(r->nr_points, sizeof(u64));
 	for (u32 k = 0; k < r->nr_points; k++)
 		r->time_ns[k] = bytes_get_u64(in);
+	for (u32 k = 0; k < r->nr_points; k++)
+		r->digest[k] = bytes_get_u64(in);
 	r->nr_series = bytes_get_count(in, 2 * sizeof(u64) + r->nr_points * sizeof(u64));
 	r->series = report_alloc(r->nr_series, sizeof(*r->series));
 	for (u32 i = 0; i < r->nr_series; i++) {

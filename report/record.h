@@ -105,11 +105,12 @@ struct run_record {
 	u32 nr_zones;
 	u32 nr_points; /* moments of the time series; 0: none were kept */
 	u32 nr_series;
-	u64 *time_ns;                   /* [nr_points] */
-	struct record_series *series;   /* those that were ever other than 0 */
-	struct record_trace *trace;     /* NULL: none was asked for */
-	struct record_heat *heat;       /* NULL: the same */
-	u64 ballast_bytes;              /* of the host, with which it was limited */
+	u64 *time_ns;                 /* [nr_points] */
+	u64 *digest;                  /* [nr_points] of what has happened by then (sim_series.h) */
+	struct record_series *series; /* those that were ever other than 0 */
+	struct record_trace *trace;   /* NULL: none was asked for */
+	struct record_heat *heat;     /* NULL: the same */
+	u64 ballast_bytes;            /* of the host, with which it was limited */
 	struct record_counter *counter; /* in the kernel's order */
 	struct record_span *span;       /* parents before their children */
 	struct record_lock *lock;       /* those that were taken */

@@ -14,6 +14,7 @@ void series_init(struct series *s, u64 interval_ns)
 {
 	*s = (struct series){.interval_ns = interval_ns};
 	s->time = report_alloc(SERIES_POINTS + 1, sizeof(*s->time));
+	s->digest = report_alloc(SERIES_POINTS + 1, sizeof(*s->digest));
 	s->value = report_alloc(SERIES_VALUES_MAX, sizeof(*s->value));
 }
 
@@ -24,6 +25,7 @@ void series_free(struct series *s)
 		free(s->value[i]);
 	}
 	free(s->time);
+	free(s->digest);
 	free(s->value);
 	*s = (struct series){0};
 }
@@ -35,6 +37,7 @@ static void series_thin(struct series *s)
 
 	for (u32 i = 0; i < s->nr_points; i += 2) {
 		s->time[nr] = s->time[i];
+		s->digest[nr] = s->digest[i];
 		for (u32 k = 0; k < s->nr_values; k++)
 			s->value[k][nr] = s->value[k][i];
 		nr++;
@@ -65,6 +68,11 @@ void series_add(struct series *s, const char *name, enum series_kind kind, u64 v
 	}
 	VM_BUG_ON(s->at >= s->nr_values);
 	s->value[s->at++][s->nr_points - 1] = value;
+}
+
+void series_digest(struct series *s, u64 digest)
+{
+	s->digest[s->nr_points - 1] = digest;
 }
 
 u64 series_next(const struct series *s, u64 now)

@@ -37,6 +37,7 @@ struct series {
 	char *name[SERIES_VALUES_MAX];
 	u8 kind[SERIES_VALUES_MAX];
 	u64 *time;   /* [SERIES_POINTS + 1]: one more for the end */
+	u64 *digest; /* the same; of everything that has happened up to the moment */
 	u64 **value; /* [nr_values][SERIES_POINTS + 1] */
 	u32 at;      /* the value that comes next */
 };
@@ -50,6 +51,9 @@ void series_free(struct series *s);
  */
 void series_begin(struct series *s, u64 now, bool end);
 void series_add(struct series *s, const char *name, enum series_kind kind, u64 value);
+
+/* The digest of the moment that has begun; 0 if it is never called. */
+void series_digest(struct series *s, u64 digest);
 
 /* When the moment after @now is due. */
 u64 series_next(const struct series *s, u64 now);
