@@ -26,7 +26,6 @@
 struct keyheap {
 	u64 *tree;  /* nodes 1 to 2 * leaves - 1; the children of i are 2i and 2i + 1 */
 	u32 leaves; /* a power of two; the leaf of an id is tree[leaves + id] */
-	u32 n;      /* ids in the queue */
 };
 
 /* How many u64 a queue of ids 0 to @nr_ids - 1 needs. */
@@ -56,14 +55,8 @@ static inline void heap_init(struct keyheap *h, u64 *tree, u32 nr_ids)
 	VM_BUG_ON(nr_ids == 0 || nr_ids > KEYHEAP_ID_MASK + 1);
 	h->tree = tree;
 	h->leaves = (u32)roundup_pow_of_two(nr_ids);
-	h->n = 0;
 	for (u32 i = 0; i < 2 * h->leaves; i++)
 		tree[i] = KEYHEAP_EMPTY;
-}
-
-static __always_inline bool heap_empty(const struct keyheap *h)
-{
-	return h->n == 0;
 }
 
 /* The key of @id, or KEYHEAP_EMPTY. */
@@ -83,6 +76,11 @@ static __always_inline u64 heap_top(const struct keyheap *h)
 	return h->tree[1];
 }
 
+static __always_inline bool heap_empty(const struct keyheap *h)
+{
+	return heap_top(h) == KEYHEAP_EMPTY;
+}
+
 /*
  * The smallest key but one, or KEYHEAP_EMPTY: the smallest that lost a match
  * against the top. The queue must not be empty.
@@ -91,7 +89,7 @@ static __always_inline u64 heap_runner_up(const struct keyheap *h)
 {
 	u64 second = KEYHEAP_EMPTY;
 
-	VM_BUG_ON(h->n == 0);
+	VM_BUG_ON(heap_empty(h));
 	for (u32 i = h->leaves + heap_key_id(heap_top(h)); i > 1; i /= 2) {
 		u64 other = h->tree[i ^ 1];
 
@@ -120,7 +118,6 @@ static __always_inline void heap_push(struct keyheap *h, u64 key)
 {
 	VM_BUG_ON(key == KEYHEAP_EMPTY);
 	VM_BUG_ON(heap_contains(h, heap_key_id(key)));
-	h->n++;
 	__heap_replay(h, h->leaves + heap_key_id(key), key);
 }
 
@@ -138,7 +135,6 @@ static __always_inline u64 heap_remove(struct keyheap *h, u32 id)
 	u64 key = heap_key_of(h, id);
 
 	VM_BUG_ON(key == KEYHEAP_EMPTY);
-	h->n--;
 	__heap_replay(h, h->leaves + id, KEYHEAP_EMPTY);
 	return key;
 }
@@ -146,7 +142,7 @@ static __always_inline u64 heap_remove(struct keyheap *h, u32 id)
 /* Take out the smallest key. The queue must not be empty. */
 static __always_inline u64 heap_pop(struct keyheap *h)
 {
-	VM_BUG_ON(h->n == 0);
+	VM_BUG_ON(heap_empty(h));
 	return heap_remove(h, heap_key_id(heap_top(h)));
 }
 
@@ -166,7 +162,7 @@ static __always_inline u64 heap_replace_top(struct keyheap *h, u64 key)
 	u32 i = h->leaves + heap_key_id(key);
 	u32 j = h->leaves + heap_key_id(top);
 
-	VM_BUG_ON(h->n == 0);
+	VM_BUG_ON(heap_empty(h));
 	VM_BUG_ON(key == KEYHEAP_EMPTY);
 	VM_BUG_ON(i != j && tree[i] != KEYHEAP_EMPTY);
 	while (i != j) {

@@ -7,16 +7,6 @@
 
 /* ---- changing CPUs -------------------------------------------------------------------------- */
 
-/* The CPU of @key, the first in the queue, runs; the present one goes on later at @from. */
-static __always_inline void sim_run_cpu(struct sim *sim, struct fiber *from, u64 key)
-{
-	struct sim_cpu *next = sim_ranked(sim, heap_key_id(key));
-
-	next->cpu.clock = heap_key_value(key);
-	world_self = &next->cpu;
-	fiber_switch(from, &next->fiber);
-}
-
 /*
  * All CPUs have come to @now, which is a time to pause at. Whoever samples sees what a CPU that is a
  * little ahead has done to its own memory; nobody is behind.
@@ -62,6 +52,47 @@ static __always_inline u64 sim_replay(struct sim *sim, u32 rank, u64 key)
 	return key;
 }
 
+/*
+ * The CPU of @key is the first in the queue and has left a step. Returns the key of one that is, and has
+ * none left to make.
+ */
+static noinline u64 sim_make_steps(struct sim *sim, u64 key)
+{
+	struct sim_cpu *s = sim_ranked(sim, heap_key_id(key));
+
+	do {
+		u64 next;
+
+		if (unlikely(heap_key_value(key) >= sim->pause_at))
+			sim_pause(sim, heap_key_value(key));
+		s->cpu.clock = heap_key_value(key);
+		next = sim_irq_due(s) ? key : s->step->fn(s, s->step);
+		if (next == key) {
+			s->step = NULL;
+			return key;
+		}
+		if (s->parked != SIM_RUNS)
+			s->step = NULL;
+		key = sim_next(sim, sim_replay(sim, s->rank, next));
+		s = sim_ranked(sim, heap_key_id(key));
+	} while (s->step);
+	return key;
+}
+
+/* The CPU of @key, the first in the queue, runs; the present one goes on later at @from. */
+static __always_inline void sim_run_cpu(struct sim *sim, struct fiber *from, u64 key)
+{
+	struct sim_cpu *next = sim_ranked(sim, heap_key_id(key));
+
+	if (unlikely(next->step)) {
+		key = sim_make_steps(sim, key);
+		next = sim_ranked(sim, heap_key_id(key));
+	}
+	next->cpu.clock = heap_key_value(key);
+	world_self = &next->cpu;
+	fiber_switch(from, &next->fiber);
+}
+
 void sim_order(struct world_cpu *c)
 {
 	struct sim_cpu *s = sim_cpu_of(c);
@@ -86,6 +117,14 @@ void sim_order(struct world_cpu *c)
 	sim_set_limit_of_first(s);
 }
 
+void sim_order_step(struct sim_cpu *s, struct sim_step *step)
+{
+	struct sim *sim = s->sim;
+
+	s->step = step;
+	sim_run_cpu(sim, &s->fiber, sim_replay(sim, s->rank, heap_key(s->cpu.clock, s->rank)));
+}
+
 /* ---- parking -------------------------------------------------------------------------------- */
 
 static u64 sim_park_key(const struct sim_cpu *s)
@@ -97,14 +136,6 @@ static u64 sim_park_key(const struct sim_cpu *s)
 	if (at == SIM_NEVER)
 		return KEYHEAP_EMPTY;
 	return heap_key(max(at, s->cpu.clock), s->rank);
-}
-
-/* The key of @s, which need not be queued, becomes @key, which may be none. Returns the first key. */
-static __always_inline u64 sim_queue(struct sim *sim, struct sim_cpu *s, u64 key)
-{
-	sim->heap.n += key != KEYHEAP_EMPTY;
-	sim->heap.n -= heap_contains(&sim->heap, s->rank);
-	return sim_replay(sim, s->rank, key);
 }
 
 static void sim_idle_main(void);
@@ -124,7 +155,7 @@ void sim_rekey(struct sim_cpu *s)
 		s->idle.stack = fiber_stack_get(&sim->stacks[WORLD_STACK_KERNEL]);
 		fiber_init(&s->fiber, s->idle.stack, sim_idle_main);
 	}
-	sim_queue(sim, s, key);
+	sim_replay(sim, s->rank, key);
 	/*
 	 * The CPU that runs may not run further than to the new key. That it may now run further than
 	 * it thinks it finds out at an order point that has nothing to do.
@@ -133,16 +164,20 @@ void sim_rekey(struct sim_cpu *s)
 		world_self->limit = min(world_self->limit, sim_limit_of(sim_self()->rank, key));
 }
 
-void sim_park(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why)
+u64 sim_park_here(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why)
 {
-	struct sim *sim = s->sim;
-	u64 key;
-
 	s->wait = w;
 	s->park_irqs = !s->cpu.irq_off;
 	s->parked = (u8)why;
-	key = sim_park_key(s);
-	key = sim_next(sim, sim_queue(sim, s, key));
+	return sim_park_key(s);
+}
+
+void sim_park(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why)
+{
+	struct sim *sim = s->sim;
+	u64 key = sim_park_here(s, w, why);
+
+	key = sim_next(sim, sim_replay(sim, s->rank, key));
 	if (heap_key_id(key) == s->rank)
 		s->cpu.clock = heap_key_value(key);
 	else
@@ -174,28 +209,49 @@ static void sim_check_stuck(struct sim *sim)
 	sim_end(sim, -EDEADLK);
 }
 
-void sim_wait(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why)
+static bool sim_must_wait(const struct world_cpu *c, const struct sim_wait *w)
+{
+	return c->clock < w->at && !(w->while_unwanted && c->need_resched);
+}
+
+void sim_wait_on(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why, u64 since)
 {
 	struct world_cpu *c = &s->cpu;
-	u8 outer = s->waits; /* an interrupt of a CPU that waits may wait too */
-	u64 since = c->clock;
-	bool first = false;
+	bool first;
 
-	s->waits = (u8)why;
-	while (c->clock < w->at && !(w->while_unwanted && c->need_resched)) {
-		sim_park(s, w, why);
-		first = s->next_irq > c->clock || c->irq_off;
+	s->parked = SIM_RUNS;
+	s->wait = NULL;
+	for (;;) {
+		first = !sim_irq_due(s);
 		if (!first)
 			sim_run_irqs(s);
 		if (w->at == SIM_NEVER && c->clock - since > 2 * s->sim->w.ns_per_tick)
 			sim_check_stuck(s->sim);
+		if (!sim_must_wait(c, w))
+			break;
+		sim_park(s, w, why);
 	}
-	s->waits = outer;
 	/* Nobody was behind when it was resumed, but interrupts may have taken it past that time. */
 	if (likely(first))
 		sim_set_limit_of_first(s);
 	else
 		sim_order(c);
+}
+
+void sim_wait(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why)
+{
+	struct world_cpu *c = &s->cpu;
+	u8 outer = s->waits; /* an interrupt of a CPU that waits may wait too */
+	u64 since = c->clock;
+
+	s->waits = (u8)why;
+	if (sim_must_wait(c, w)) {
+		sim_park(s, w, why);
+		sim_wait_on(s, w, why, since);
+	} else {
+		sim_order(c);
+	}
+	s->waits = outer;
 }
 
 void sim_grant(struct sim_cpu *s, struct sim_wait *w, u64 at)
@@ -216,7 +272,7 @@ static u64 sim_park_idle(struct sim_cpu *s)
 	s->wait = NULL;
 	s->park_irqs = true;
 	s->parked = SIM_PARKED_IDLE;
-	return sim_next(sim, sim_queue(sim, s, sim_park_key(s)));
+	return sim_next(sim, sim_replay(sim, s->rank, sim_park_key(s)));
 }
 
 /*

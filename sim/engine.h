@@ -88,6 +88,17 @@ struct sim_wait {
 	bool while_unwanted; /* need_resched ends the wait, too */
 };
 
+struct sim_cpu;
+
+/*
+ * What a CPU at an order point would do first of all, when nobody is behind it. It leaves that to the
+ * engine, which need not change fibers to find out that the CPU has to wait. @fn returns the CPU's new
+ * key, the present one (its clock's) if it is to run.
+ */
+struct sim_step {
+	u64 (*fn)(struct sim_cpu *s, struct sim_step *step);
+};
+
 /* ---- tasks --------------------------------------------------------------------------------- */
 
 struct sim_task {
@@ -149,11 +160,11 @@ struct sim_cpu {
 	struct fiber fiber; /* while another CPU runs */
 	u64 next_irq;       /* the first pending interrupt or tick, or SIM_NEVER */
 	struct sim *sim;
+	struct sim_step *step; /* that the engine makes before it runs the CPU; NULL: none */
 	u32 rank;
 	u8 parked;      /* enum sim_parked: what it does now */
 	u8 waits;       /* enum sim_parked: what its task or interrupt is in the middle of */
 	bool park_irqs; /* and may be interrupted */
-	u16 socket;
 	struct world_cpu cpu __attribute__((aligned(64)));
 
 	struct sim_wait *wait; /* that it is parked for */
@@ -168,6 +179,7 @@ struct sim_cpu {
 	u64 busy_ns;
 	u64 idle_ns;
 	u32 in_socket; /* index in its socket's list */
+	u16 socket;
 	struct sim_psi psi;
 	struct world_task idle_task;
 	struct sim_task idle;
@@ -268,6 +280,12 @@ static inline struct sim_cpu *sim_cpu(const struct sim *sim, u32 id)
 
 void sim_order(struct world_cpu *c);
 
+/*
+ * The same; what is to be done then is @step. It has not asked for more when this returns, or an interrupt
+ * is due. The caller sets the limit.
+ */
+void sim_order_step(struct sim_cpu *s, struct sim_step *step);
+
 /* Until when may CPU @rank run on, if the CPU of @key is the next one? */
 static __always_inline u64 sim_limit_of(u32 rank, u64 key)
 {
@@ -308,6 +326,12 @@ static inline void sim_set_limit(struct sim_cpu *s)
 		s->cpu.limit = 0;
 }
 
+/* Is @s to be interrupted now? */
+static __always_inline bool sim_irq_due(const struct sim_cpu *s)
+{
+	return unlikely(s->next_irq <= s->cpu.clock) && !s->cpu.irq_off;
+}
+
 static inline bool sim_runs_here(const struct sim *sim)
 {
 	return sim->running && world_self->w == &sim->w;
@@ -328,6 +352,12 @@ void sim_rekey(struct sim_cpu *s);
  * Other CPUs run.
  */
 void sim_wait(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why);
+
+/* The same for a CPU that a step has parked in its name. */
+void sim_wait_on(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why, u64 since);
+
+/* For a step: the CPU waits as by sim_wait(). Returns its key. */
+u64 sim_park_here(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why);
 
 /* The same, but returns also when an interrupt is due; the caller calls sim_order() then. */
 void sim_park(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why);

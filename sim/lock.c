@@ -13,10 +13,21 @@
 
 /* ---- spin locks ----------------------------------------------------------------------------- */
 
-/* A CPU in the queue of a lock; on its stack. */
+enum sim_spin_stage {
+	SPIN_ARRIVES,    /* CPUs that are behind may come first */
+	SPIN_QUEUED,     /* behind the owner and others */
+	SPIN_CATCHES_UP, /* is the owner, from when the last one has released it */
+	SPIN_OWNS,
+};
+
+/* A CPU that wants a lock; on its stack. */
 struct sim_spinner {
+	struct sim_step step; /* first */
 	struct sim_wait wait;
 	struct sim_cpu *cpu;
+	struct spinlock *lock;
+	enum sim_spin_stage stage;
+	u64 since;
 	struct sim_spinner *next;
 	struct sim_spinner *last; /* valid in the first */
 };
@@ -43,29 +54,82 @@ static u64 sim_handoff_ns(struct sim *sim, u32 nr_others)
 	return cost[COST_SPIN_HANDOFF] + (u64)cost[COST_LINE_SOCKET] * nr_others;
 }
 
-static void sim_spin_queue(struct sim_cpu *s, struct spinlock *l)
+static u64 sim_spin_queue(struct sim_cpu *s, struct sim_spinner *me)
 {
-	struct sim_spinner me = {.wait.at = SIM_NEVER, .cpu = s, .last = &me};
+	struct spinlock *l = me->lock;
 	struct sim_spinner *first = l->waiters;
 
+	me->stage = SPIN_QUEUED;
+	s->spins_on = l;
 	if (first) {
-		first->last->next = &me;
-		first->last = &me;
+		first->last->next = me;
+		first->last = me;
 	} else {
-		l->waiters = &me;
+		me->last = me;
+		l->waiters = me;
 	}
 	l->nr_waiters += 1;
-	s->spins_on = l;
-	sim_wait(s, &me.wait, SIM_PARKED_SPIN);
-	s->spins_on = NULL;
+	return sim_park_here(s, &me->wait, SIM_PARKED_SPIN);
+}
+
+/* Nobody is behind @s: it gets the lock, or waits for it. */
+static u64 sim_spin_step(struct sim_cpu *s, struct sim_step *step)
+{
+	struct sim_spinner *me = container_of(step, struct sim_spinner, step);
+	struct spinlock *l = me->lock;
+	u64 now = s->cpu.clock;
+
+	if (me->stage == SPIN_ARRIVES && (l->owner || l->free_at > now)) {
+		s->cpu.ledger->lock[l->class].contentions += 1;
+		me->since = now;
+		if (l->owner)
+			return sim_spin_queue(s, me);
+		/* Released, by a CPU that is ahead: those that arrive until then queue up. */
+		l->owner = s->cpu.id + 1u;
+		me->stage = SPIN_CATCHES_UP;
+		now = l->free_at;
+	} else if (me->stage == SPIN_CATCHES_UP) {
+		me->stage = SPIN_OWNS;
+		now += sim_handoff_ns(s->sim, l->nr_waiters);
+	}
+	return heap_key(now, s->rank);
+}
+
+/* The wait for @me's lock, which the engine has begun, goes on in the CPU's name. */
+static void sim_spin_wait(struct sim_cpu *s, struct sim_spinner *me)
+{
+	struct world_cpu *c = &s->cpu;
+	u64 now = c->clock;
+
+	c->clock = me->since;
+	span_enter(SPAN_SPIN_WAIT);
+	c->clock = now;
+	if (me->stage == SPIN_QUEUED) {
+		sim_wait_on(s, &me->wait, SIM_PARKED_SPIN, me->since);
+		s->spins_on = NULL;
+	} else if (!sim_irq_due(s)) {
+		sim_set_limit_of_first(s);
+	} else {
+		sim_order(c);
+		if (me->stage == SPIN_CATCHES_UP) {
+			c->clock += sim_handoff_ns(s->sim, me->lock->nr_waiters);
+			sim_order(c);
+		}
+	}
+	span_exit();
+	sim_lock_waited(c, me->lock->class, me->since);
 }
 
 void sim_spin_lock(struct spinlock *l)
 {
 	struct sim_cpu *s = sim_self();
 	struct world_cpu *c = &s->cpu;
-	struct ledger_lock_stat *st = &c->ledger->lock[l->class];
-	u64 since = c->clock;
+	struct sim_spinner me = {
+		.step.fn = sim_spin_step,
+		.wait.at = SIM_NEVER,
+		.cpu = s,
+		.lock = l,
+	};
 
 	if (l->owner == c->id + 1u)
 		panic("spin lock %s is taken twice by CPU %u", ledger_lock_name[l->class], c->id);
@@ -75,19 +139,16 @@ void sim_spin_lock(struct spinlock *l)
 		__spin_taken(c, l);
 		return;
 	}
-	st->contentions += 1;
-	span_enter(SPAN_SPIN_WAIT);
-	if (l->owner) {
-		sim_spin_queue(s, l);
-	} else {
-		l->owner = c->id + 1u;
-		c->clock = l->free_at;
-		sim_order(c); /* those that arrive until then queue up */
-		c->clock += sim_handoff_ns(s->sim, l->nr_waiters);
+	sim_order_step(s, &me.step);
+	if (me.stage != SPIN_ARRIVES) {
+		sim_spin_wait(s, &me);
+	} else if (sim_irq_due(s)) {
 		sim_order(c);
+		spin_lock(l);
+		return;
+	} else {
+		sim_set_limit_of_first(s);
 	}
-	span_exit();
-	sim_lock_waited(c, l->class, since);
 	__spin_taken(c, l);
 }
 

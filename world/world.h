@@ -681,13 +681,15 @@ static inline void __spin_taken(struct world_cpu *c, struct spinlock *l)
 	__spin_taken_unchecked(c, l);
 }
 
-/* Takes @l, waiting for it. Assumes this CPU does not hold it (checked). Order point. */
+/*
+ * Takes @l, waiting for it. Assumes this CPU does not hold it (checked). Order point: the world makes it
+ * part of the waiting.
+ */
 static __always_inline void spin_lock(struct spinlock *l)
 {
 	struct world_cpu *c = world_self;
 
-	world_order();
-	if (likely(!l->owner && l->free_at <= c->clock))
+	if (likely(c->clock < c->limit && !l->owner && l->free_at <= c->clock))
 		__spin_taken(c, l);
 	else
 		c->w->ops->spin_lock(l);
