@@ -138,8 +138,11 @@ static int create_files(struct sim_target *s, char *err)
 		const struct target_files *f = &req->files[i];
 
 		for (u32 k = 0; k < f->nr; k++) {
-			int rc = machine_file_create(s->machine, f->name, f->size_bytes, f->sparse,
-			                             &s->file[s->nr_files]);
+			u32 *ino = &s->file[s->nr_files];
+			int rc =
+				f->shm ? machine_shm_create(s->machine, f->name, f->size_bytes, ino)
+				       : machine_file_create(s->machine, f->name, f->size_bytes,
+			                                     f->sparse, ino);
 
 			if (rc) {
 				snprintf(err, TARGET_ERROR_MAX, "file \"%s\" [%u] of %lu bytes: %s",

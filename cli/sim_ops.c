@@ -9,7 +9,8 @@ int op_mmap(struct target_task *t, u64 len, int prot, int flags, u64 *va)
 	        (prot & TARGET_PROT_WRITE ? MM_PROT_WRITE : 0);
 	int f = (flags & TARGET_MAP_NORESERVE ? MM_MAP_NORESERVE : 0) |
 	        (flags & TARGET_MAP_LOCKED ? MM_MAP_LOCKED : 0) |
-	        (flags & TARGET_MAP_POPULATE ? MM_MAP_POPULATE : 0);
+	        (flags & TARGET_MAP_POPULATE ? MM_MAP_POPULATE : 0) |
+	        (flags & TARGET_MAP_SHARED ? MM_MAP_SHARED : 0);
 
 	return do_mmap(machine_of(t), len, p, f, va);
 }
@@ -77,6 +78,8 @@ int op_madvise(struct target_task *t, u64 va, u64 len, enum target_advice advice
 		[TARGET_MADV_SEQUENTIAL] = MM_MADV_SEQUENTIAL,
 		[TARGET_MADV_HUGEPAGE] = MM_MADV_HUGEPAGE,
 		[TARGET_MADV_NOHUGEPAGE] = MM_MADV_NOHUGEPAGE,
+		[TARGET_MADV_COLD] = MM_MADV_COLD,
+		[TARGET_MADV_PAGEOUT] = MM_MADV_PAGEOUT,
 	};
 
 	return do_madvise(machine_of(t), va, len, to_mm[advice]);

@@ -526,7 +526,7 @@ void balance_dirty_pages_ratelimited(struct machine *m, struct address_space *ma
 	struct task *t = current_task();
 	struct bdi_writeback *wb = &m->fs->wb;
 
-	if (!mapping || likely(!must_look(m, wb, t)))
+	if (!mapping || mapping_is_shmem(mapping) || likely(!must_look(m, wb, t)))
 		return;
 	charge(COST_DIRTY_LIMITS);
 	if (m->knob.dirty_throttle == DIRTY_THROTTLE_PAUSE)

@@ -221,7 +221,7 @@ int do_fadvise(struct machine *m, u32 fd, u64 offset, u64 len, enum mm_fadvice a
 		break;
 	case MM_FADV_WILLNEED:
 		end = min(end, file->f_inode->i_size);
-		if (offset < end)
+		if (offset < end && !mapping_is_shmem(mapping))
 			force_page_cache_readahead(m, file, offset >> PAGE_SHIFT,
 			                           DIV_ROUND_UP(end, PAGE_SIZE) -
 			                                   (offset >> PAGE_SHIFT));

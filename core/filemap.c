@@ -271,7 +271,7 @@ static int __add_to_page_cache(struct machine *m, struct page *page, struct addr
 		return -ENOMEM;
 	spin_lock_irq(&mapping->tree_lock);
 	old = xa_load(m, &mapping->i_pages, index);
-	if (xa_is_page(old)) {
+	if (xa_is_page(old) || unlikely(old && mapping_is_shmem(mapping))) {
 		spin_unlock_irq(&mapping->tree_lock);
 		return -EEXIST;
 	}
@@ -282,6 +282,8 @@ static int __add_to_page_cache(struct machine *m, struct page *page, struct addr
 	mapping->nrpages += 1;
 	mapping->nrexceptional -= xa_is_value(old);
 	mod_node_state(page_zone(m, page), NR_FILE_PAGES, 1);
+	if (unlikely(page_test(page, PG_swapbacked)))
+		mod_node_state(page_zone(m, page), NR_SHMEM, 1);
 	spin_unlock_irq(&mapping->tree_lock);
 	*shadow = old & ~XA_SHADOW;
 	return 0;
@@ -318,6 +320,8 @@ void __delete_from_page_cache(struct machine *m, struct page *page, u64 shadow)
 	mapping->nrexceptional += shadow != 0;
 	page->mapping = 0; /* index stays, as in Linux: it is meaningless now */
 	mod_node_state(z, NR_FILE_PAGES, -1);
+	if (unlikely(page_test(page, PG_swapbacked)))
+		mod_node_state(z, NR_SHMEM, -1);
 	/* Redirtied after truncation had cleaned it, by who still had it mapped. */
 	if (unlikely(page_test(page, PG_dirty)))
 		account_page_cleaned(m, page);

@@ -97,6 +97,8 @@ static int filemap_fault(struct vm_fault *f, struct page **pagep)
 	bool beyond;
 	int ret = 0;
 
+	if (mapping_is_shmem(mapping))
+		return shmem_fault(f, pagep);
 	if (index >= DIV_ROUND_UP(READ_ONCE(file->f_inode->i_size), PAGE_SIZE))
 		return VM_FAULT_SIGBUS;
 	page = find_get_page(m, mapping, index);
@@ -149,6 +151,8 @@ static void map_file_page(struct vm_fault *f, struct page *page, pte_t *pte, boo
 
 	if (write)
 		entry = fault_mkwrite(f, entry);
+	else if (vma_dirties_unseen(f->vma))
+		entry = pte_set(entry, PTE_WRITE);
 	atomic_long_add(1, &f->mm->rss[MM_FILEPAGES]);
 	charge2(COST_RSS, COST_PTE);
 	page_add_file_rmap(f->m, page);
@@ -286,6 +290,8 @@ static int do_page_mkwrite(struct vm_fault *f, struct page *page)
 	u64 block;
 	int err;
 
+	if (vma_dirties_unseen(f->vma))
+		return 0;
 	if (f->m->knob.stable_pages == KNOB_ON)
 		wait_on_page_writeback(f->m, page);
 	err = inode_get_block(f->m, f->vma->vm_file->f_inode, page->index, &block);

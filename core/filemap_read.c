@@ -96,7 +96,7 @@ static int get_read_page(struct machine *m, struct file *file, u64 index, u64 re
 }
 
 /* What a part of a page costs to copy. */
-static void charge_copy(u64 bytes)
+void charge_copy_user(u64 bytes)
 {
 	charge(COST_FILEMAP);
 	if (bytes == PAGE_SIZE)
@@ -115,6 +115,8 @@ int generic_file_read(struct machine *m, struct file *file, u64 pos, u64 len, u6
 	u64 prev_offset = (u64)ra->prev_pos & ~PAGE_MASK;
 	int err = 0;
 
+	if (mapping_is_shmem(&inode->i_data))
+		return shmem_file_read(m, file, pos, len, done);
 	*done = 0;
 	while (pos < end) {
 		u64 index = pos >> PAGE_SHIFT;
@@ -140,7 +142,7 @@ int generic_file_read(struct machine *m, struct file *file, u64 pos, u64 len, u6
 		prev_index = (s64)index;
 		world_contents_file(WORLD_FILE_READ, inode->nr_created, index,
 		                    page_to_pfn(m, page));
-		charge_copy(bytes);
+		charge_copy_user(bytes);
 		put_page(m, page);
 		pos += bytes;
 		*done += bytes;
@@ -205,10 +207,13 @@ static int fill_the_rest(struct machine *m, struct inode *inode, struct page *pa
 static int write_one_page(struct machine *m, struct inode *inode, u64 pos, u64 bytes)
 {
 	u64 index = pos >> PAGE_SHIFT;
-	struct page *page = grab_cache_page(m, inode, index);
+	struct page *page;
 	u64 block;
 	int err = 0;
 
+	if (mapping_is_shmem(&inode->i_data))
+		return shmem_write_page(m, inode, pos, bytes);
+	page = grab_cache_page(m, inode, index);
 	if (!page)
 		return -ENOMEM;
 	if (m->knob.stable_pages == KNOB_ON)
@@ -221,7 +226,7 @@ static int write_one_page(struct machine *m, struct inode *inode, u64 pos, u64 b
 		goto out;
 	world_contents_file(bytes == PAGE_SIZE ? WORLD_FILE_FILL : WORLD_FILE_WRITE,
 	                    inode->nr_created, index, page_to_pfn(m, page));
-	charge_copy(bytes);
+	charge_copy_user(bytes);
 	page_set(page, PG_uptodate);
 	set_page_dirty(m, page);
 	mark_page_accessed(m, page);

@@ -25,7 +25,7 @@ struct address_space {
 	struct spinlock tree_lock;        /* irq-safe */
 	struct xarray i_pages;            /* (t) */
 	unsigned long nrpages;            /* (t) */
-	unsigned long nrexceptional;      /* (t) shadows */
+	unsigned long nrexceptional;      /* (t) shadows, or swap entries */
 	struct rw_semaphore i_mmap_rwsem; /* knob file.i_mmap_lock: this, as mutex or rwsem, ... */
 	struct spinlock i_mmap_lock;      /* ... or this one */
 	struct rb_root_cached i_mmap;     /* (R) of vm_area_struct.shared, by page offset */
@@ -38,6 +38,7 @@ enum mapping_flags {
 	AS_EIO = 1 << 0,    /* a write failed; the next fsync() says so */
 	AS_ENOSPC = 1 << 1, /* there was no block for it */
 	AS_SYNC = 1 << 2,   /* (wb->list_lock) it is being written by its list */
+	AS_SHMEM = 1 << 3,  /* (c) shared memory: its pages are swapped. See shmem.c */
 };
 
 /* A run of pages that lie one after another on the disk. */
@@ -56,9 +57,13 @@ struct inode {
 	struct mutex i_mutex;        /* writes, truncation */
 	struct rb_root extents;      /* (B) */
 	u64 nr_blocks;               /* (B) */
-	u64 nr_created;              /* (c) counts inodes: names it in messages and to the world */
-	struct list_head list;       /* in fs->inodes */
-	char name[24];               /* (c) */
+	u64 shmem_alloced;     /* (a) shared memory: pages it has, or is getting, as accounted */
+	u32 shmem_coming;      /* (a) of them on their way into the index */
+	bool shmem_unlimited;  /* (c) not of the tmpfs, whose size is limited */
+	u64 shmem_prealloc;    /* (c) pages accounted for all of it at once; 0: one by one */
+	u64 nr_created;        /* (c) counts inodes: names it in messages and to the world */
+	struct list_head list; /* in fs->inodes */
+	char name[24];         /* (c) */
 };
 
 /* linux-mm.md 13.2. Changed by readers without a lock, as in Linux. */
@@ -88,6 +93,8 @@ struct fs {
 	unsigned long *used; /* (B) [nr_blocks] bits */
 	struct arena arena;  /* of the bitmap */
 	struct spinlock lock;
+	u64 nr_shmem;            /* (a) pages of the tmpfs, */
+	u64 max_shmem;           /* (c) and how many there may be */
 	struct list_head inodes; /* all */
 	u64 nr_inodes_created;
 	u64 nr_io_errors[2]; /* (a) pages whose read, write failed */
@@ -107,6 +114,17 @@ static inline struct address_space *page_mapping(const struct machine *m, const 
 	if (page_is_anon(page) || !page->mapping)
 		return NULL;
 	return mapping_of(m, page->mapping);
+}
+
+/* Shared memory, which has no disk and is neither written back nor read ahead. */
+static inline bool mapping_is_shmem(const struct address_space *mapping)
+{
+	return unlikely(mapping->flags & AS_SHMEM);
+}
+
+static inline bool page_is_shmem(const struct page *page)
+{
+	return !page_is_anon(page) && page_test(page, PG_swapbacked);
 }
 
 static inline u64 inode_pages(const struct inode *inode)
@@ -159,6 +177,7 @@ int replace_page_cache_page(struct machine *m, struct page *page, struct page *n
 
 /* Bytes transferred go to *@done; an error only if there are none. May switch tasks. */
 int generic_file_read(struct machine *m, struct file *file, u64 pos, u64 len, u64 *done);
+void charge_copy_user(u64 bytes); /* what a part of a page costs to copy */
 int generic_file_write(struct machine *m, struct file *file, u64 pos, u64 len, u64 *done);
 
 /* ---- readahead.c ------------------------------------------------------------------------------------ */
@@ -247,6 +266,32 @@ unsigned long invalidate_mapping_pages(struct machine *m, struct address_space *
                                        u64 end);
 unsigned long drop_pagecache(struct machine *m);
 
+/* ---- shmem.c: shared memory ------------------------------------------------------------------------- */
+
+struct vm_fault;
+
+/* What a look for a page may do. */
+enum sgp_type {
+	SGP_READ,  /* not behind the end, and make nothing */
+	SGP_CACHE, /* not behind the end */
+	SGP_WRITE,
+};
+int shmem_getpage(struct machine *m, struct inode *inode, u64 index, enum sgp_type sgp,
+                  struct page **pagep, bool *major);
+/* A file without a name, open: a shared anonymous mapping's. [task] -ENOMEM. */
+int shmem_file_setup(struct machine *m, const char *name, u64 size, bool noreserve,
+                     struct file **out);
+void shmem_evict_inode(struct machine *m, struct inode *inode);
+void shmem_recalc_inode(struct machine *m, struct inode *inode);
+int shmem_writepage(struct machine *m, struct page *page);
+int shmem_fault(struct vm_fault *f, struct page **pagep);
+int shmem_file_read(struct machine *m, struct file *file, u64 pos, u64 len, u64 *done);
+int shmem_write_page(struct machine *m, struct inode *inode, u64 pos, u64 bytes);
+void shmem_willneed(struct machine *m, struct address_space *mapping, u64 start, u64 end);
+long shmem_committed(const struct machine *m);
+void shmem_for_each_swap(struct machine *m,
+                         void (*fn)(struct machine *m, swp_entry_t entry, void *arg), void *arg);
+
 /* ---- filemap_fault.c ----------------------------------------------------------------------------------- */
 
 struct vm_fault;
@@ -264,6 +309,17 @@ void i_mmap_lock_write(struct machine *m, struct address_space *mapping);
 void i_mmap_unlock_write(struct machine *m, struct address_space *mapping);
 void vma_interval_remove(struct vm_area_struct *vma);
 void vma_interval_insert(struct vm_area_struct *vma);
+
+/*
+ * The hardware may make the VMA's entries dirty unseen: no file system has to hear of the first store, so
+ * that they are writable from the start.
+ */
+static inline bool vma_dirties_unseen(const struct vm_area_struct *vma)
+{
+	return unlikely(vma->vm_file) &&
+	       (vma->vm_flags & (VM_SHARED | VM_WRITE)) == (VM_SHARED | VM_WRITE) &&
+	       vma->vm_file->f_inode->i_data.flags & AS_SHMEM;
+}
 
 static inline struct address_space *vma_mapping(const struct vm_area_struct *vma)
 {

@@ -15,6 +15,7 @@ struct fs_census {
 	unsigned long nr_dirty; /* of all */
 	unsigned long nr_mapped;
 	unsigned long nr_cached;
+	unsigned long nr_shmem;
 	u64 nr_blocks;       /* of all */
 	unsigned long *used; /* blocks found in extents */
 };
@@ -26,7 +27,7 @@ static void audit_entry(struct machine *m, u64 index, u64 entry, u32 marks, void
 	bool dirty, writeback;
 
 	if (xa_is_value(entry)) {
-		c->nr_shadows += 1;
+		c->nr_shadows += 1; /* or swap entries */
 		VM_BUG_ON_MSG(marks, "a shadow at 0x%lx of %s has marks", index,
 		              c->mapping->host->name);
 		return;
@@ -38,6 +39,14 @@ static void audit_entry(struct machine *m, u64 index, u64 entry, u32 marks, void
 	              entry - 1, index, page->mapping, page->index);
 	dirty = page_test(page, PG_dirty);
 	writeback = page_test(page, PG_writeback);
+	c->nr_shmem += page_is_shmem(page);
+	VM_BUG_ON(page_is_shmem(page) != mapping_is_shmem(c->mapping));
+	if (page_is_shmem(page)) {
+		VM_BUG_ON(marks || writeback || page_test(page, PG_swapcache));
+		VM_BUG_ON(page->refcount < 1 + page->mapcount);
+		c->nr_mapped += page_mapped(page);
+		return;
+	}
 	VM_BUG_ON_MSG(dirty && !(marks >> PAGECACHE_TAG_DIRTY & 1),
 	              "page 0x%lx of %s is dirty, and its tag says it is not", index,
 	              c->mapping->host->name);
@@ -109,6 +118,8 @@ void fs_audit(struct machine *m)
 	              c.nr_cached, cached);
 	VM_BUG_ON_MSG((long)c.nr_dirty != item_exact(m, NR_FILE_DIRTY),
 	              "nr_dirty is %ld, counted %lu", item_exact(m, NR_FILE_DIRTY), c.nr_dirty);
+	VM_BUG_ON_MSG((long)c.nr_shmem != item_exact(m, NR_SHMEM), "nr_shmem is %ld, counted %lu",
+	              item_exact(m, NR_SHMEM), c.nr_shmem);
 	VM_BUG_ON_MSG((long)c.nr_mapped != item_exact(m, NR_FILE_MAPPED),
 	              "nr_mapped is %ld, counted %lu", item_exact(m, NR_FILE_MAPPED), c.nr_mapped);
 	free(c.used);

@@ -44,6 +44,7 @@ int fs_init(struct machine *m)
 	fs->machine = m;
 	INIT_LIST_HEAD(&fs->inodes);
 	spin_lock_init(m->world, &fs->lock, LOCK_FS);
+	fs->max_shmem = m->totalram_pages / 2;
 	fs->has_disk = find_disk(m, &fs->disk);
 	if (!fs->has_disk)
 		return 0;
@@ -326,6 +327,8 @@ static void evict_inode(struct machine *m, struct inode *inode)
 	              inode->name, inode->i_data.nrpages);
 	VM_BUG_ON(inode->i_data.i_mmap.root.node);
 	inode_free_blocks(m, inode, 0);
+	if (mapping_is_shmem(&inode->i_data))
+		shmem_evict_inode(m, inode);
 	world_contents_file(WORLD_FILE_GONE, inode->nr_created, 0, 0);
 	charge(COST_FILE_OP);
 	slab_free(m, SLAB_INODE, inode);

@@ -704,6 +704,11 @@ u32 pt_withdraw(struct machine *m, u32 pmd_table);
 void free_pgtables(struct machine *m, struct mm_struct *mm, u64 start, u64 end, u64 floor,
                    u64 ceiling);
 
+/* ---- madvise_cold.c ---- */
+
+int madvise_cold_or_pageout(struct machine *m, struct vm_area_struct *vma, u64 start, u64 end,
+                            bool pageout);
+
 /* ---- slab.c ------------------------------------------------------------------------------------------------ */
 
 int slab_init(struct machine *m);

@@ -352,6 +352,8 @@
 	ENUM(madvise_free, "madvise.free", KNOB_MADVISE_FREE, MADV_LAZY, MADV_LAZY,                \
 	     "mail 000 (24 February 2015)",                                                        \
 	     "MADV_FREE: lazy; lazy only above 1.5 x min free; or as MADV_DONTNEED")               \
+	ENUM(madvise_cold, "madvise.cold", KNOB_OFF_ON, KNOB_OFF, KNOB_ON,                         \
+	     "9c276cc65a58, 1a4e58cce84e (5.4)", "MADV_COLD and MADV_PAGEOUT are known")           \
 	ENUM(free_swap, "madvise.free_swap", KNOB_FREE_SWAP, FREE_SWAP_KEEP, FREE_SWAP_DROP,       \
 	     "854e9ed09ded (4.5)", "MADV_FREE: swap entries in the range stay, or are freed")      \
 	ENUM(free_list, "madvise.free_list", KNOB_FREE_LIST, FREE_LIST_STAY,                       \

@@ -1,5 +1,5 @@
 /*
- * madvise(): DONTNEED, FREE, WILLNEED, NORMAL (Linux mm/madvise.c).
+ * madvise(): DONTNEED, FREE, WILLNEED, NORMAL ... (Linux mm/madvise.c). COLD and PAGEOUT: madvise_cold.c.
  *
  * DONTNEED gives pages and swap entries back at once; the next touch is a first touch. FREE only makes
  * the entries old and clean, and leaves the pages to reclaim: one that is not written again before
@@ -217,6 +217,10 @@ static void madvise_willneed(struct machine *m, struct vm_area_struct *vma, u64 
 /* The file's pages, whether they are mapped or not; private copies that are swapped out stay so. */
 static void madvise_willneed_file(struct machine *m, struct vm_area_struct *vma, u64 start, u64 end)
 {
+	if (mapping_is_shmem(vma_mapping(vma))) {
+		shmem_willneed(m, vma_mapping(vma), vma_index(vma, start), vma_index(vma, end));
+		return;
+	}
 	force_page_cache_readahead(m, vma->vm_file, vma_index(vma, start),
 	                           (end - start) >> PAGE_SHIFT);
 }
@@ -249,6 +253,8 @@ static int madvise_behavior(struct machine *m, struct vm_area_struct **vmap,
 	case MM_MADV_DONTNEED:
 	case MM_MADV_FREE:
 	case MM_MADV_WILLNEED:
+	case MM_MADV_COLD:
+	case MM_MADV_PAGEOUT:
 		break;
 	}
 	if (vm_flags == (*vmap)->vm_flags)
@@ -280,6 +286,9 @@ static int madvise_vma(struct machine *m, struct vm_area_struct **vmap,
 		else
 			madvise_willneed(m, vma, start, end);
 		return 0;
+	case MM_MADV_COLD:
+	case MM_MADV_PAGEOUT:
+		return madvise_cold_or_pageout(m, vma, start, end, advice == MM_MADV_PAGEOUT);
 	case MM_MADV_FREE:
 		if (vma->vm_flags & VM_LOCKED || vma->vm_file)
 			return -EINVAL;
@@ -329,7 +338,8 @@ static int madvise_walk(struct machine *m, struct mm_struct *mm, u64 start, u64 
 /* What changes VMA flags takes mmap_sem for write. */
 static bool madvise_needs_write(enum mm_advice advice)
 {
-	return advice != MM_MADV_DONTNEED && advice != MM_MADV_FREE && advice != MM_MADV_WILLNEED;
+	return advice != MM_MADV_DONTNEED && advice != MM_MADV_FREE && advice != MM_MADV_WILLNEED &&
+	       advice != MM_MADV_COLD && advice != MM_MADV_PAGEOUT;
 }
 
 static int __do_madvise(struct machine *m, struct mm_struct *mm, u64 va, u64 len,
@@ -338,8 +348,8 @@ static int __do_madvise(struct machine *m, struct mm_struct *mm, u64 va, u64 len
 	bool write = madvise_needs_write(advice);
 	int err;
 
-	if (advice > MM_MADV_NOHUGEPAGE || (va & ~PAGE_MASK) || len > TASK_SIZE ||
-	    va > TASK_SIZE - len)
+	if (advice > (m->knob.madvise_cold == KNOB_ON ? MM_MADV_PAGEOUT : MM_MADV_NOHUGEPAGE) ||
+	    (va & ~PAGE_MASK) || len > TASK_SIZE || va > TASK_SIZE - len)
 		return -EINVAL;
 	if (!len)
 		return 0;

@@ -26,7 +26,7 @@ enum mm_prot {
 
 enum mm_map {
 	MM_MAP_NORESERVE = 1,
-	MM_MAP_SHARED = 2, /* of a file */
+	MM_MAP_SHARED = 2, /* a file, or memory shared with children */
 	MM_MAP_LOCKED = 8,
 	MM_MAP_POPULATE = 16,
 };
@@ -55,6 +55,8 @@ enum mm_advice {
 	MM_MADV_SEQUENTIAL,
 	MM_MADV_HUGEPAGE,
 	MM_MADV_NOHUGEPAGE,
+	MM_MADV_COLD, /* 5.4; before that, this and the next are EINVAL */
+	MM_MADV_PAGEOUT,
 };
 
 /*
@@ -126,6 +128,9 @@ int do_munlockall(struct machine *m);                                      /* [t
  * files, or (@sparse) all hole. Its number goes to *@ino. -ENOSPC: the disk has not that much left.
  */
 int machine_file_create(struct machine *m, const char *name, u64 size, bool sparse, u32 *ino);
+
+/* The same on a tmpfs: shared memory, empty, of @size bytes. */
+int machine_shm_create(struct machine *m, const char *name, u64 size, u32 *ino);
 
 int do_open(struct machine *m, u32 ino, u32 *fd);            /* [task] */
 int do_close(struct machine *m, u32 fd);                     /* [task] */

@@ -8,7 +8,7 @@
  * A new mapping, a changed protection or a grown heap becomes part of its neighbours where flags,
  * page offsets and anon_vmas allow (vma_merge()), and splits them where it covers a part.
  *
- * Left out: MAP_FIXED, shared anonymous mappings, stack growth, address randomization, and today's alignment of large mappings to huge pages.
+ * Left out: MAP_FIXED, stack growth, address randomization, and today's alignment of large mappings to huge pages.
  */
 #include "core/fs.h"
 #include "core/huge_memory.h"
@@ -597,11 +597,30 @@ static int __do_mmap(struct machine *m, struct file *file, u64 pgoff, u64 len, i
 	return err;
 }
 
+/* Shared by the children to come: a file that nobody else can find (shmem_zero_setup()). */
+static int mmap_shared_anon(struct machine *m, u64 len, int prot, int flags, u64 *va)
+{
+	bool noreserve = flags & MM_MAP_NORESERVE && m->knob.overcommit_memory != OVERCOMMIT_NEVER;
+	struct file *file;
+	int err;
+
+	if (!len || len > TASK_SIZE)
+		return len ? -ENOMEM : -EINVAL;
+	err = shmem_file_setup(m, "dev/zero", ALIGN(len, PAGE_SIZE), noreserve, &file);
+	if (err)
+		return err;
+	err = __do_mmap(m, file, 0, len, prot, flags, va);
+	fput(m, file);
+	return err;
+}
+
 int do_mmap(struct machine *m, u64 len, int prot, int flags, u64 *va)
 {
 	struct task *t = sys_enter(SPAN_MMAP);
 
-	return sys_exit(t, __do_mmap(m, NULL, 0, len, prot, flags & ~MM_MAP_SHARED, va));
+	if (flags & MM_MAP_SHARED)
+		return sys_exit(t, mmap_shared_anon(m, len, prot, flags, va));
+	return sys_exit(t, __do_mmap(m, NULL, 0, len, prot, flags, va));
 }
 
 int do_mmap_file(struct machine *m, u32 fd, u64 offset, u64 len, int prot, int flags, u64 *va)

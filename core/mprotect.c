@@ -6,6 +6,7 @@
  * whether the page is shared (before 6.1; since then a page known to be exclusive is made writable at
  * once). PROT_NONE is an entry the user may not use, PTE_USER clear, not one that is absent.
  */
+#include "core/fs.h"
 #include "core/huge_memory.h"
 
 /* Entry of a page with the VMA's present protection: pte_modify(). */
@@ -33,6 +34,8 @@ static u64 change_pte_range(struct machine *m, struct vm_area_struct *vma, u32 t
 		if (!pte_present(pte[i]))
 			continue;
 		pte[i] = pte_modify(pte[i], vma->vm_flags);
+		if (vma_dirties_unseen(vma))
+			pte[i] = pte_set(pte[i], PTE_WRITE);
 		changed++;
 	}
 	charge_n(COST_PTE, nr + changed);

@@ -46,7 +46,8 @@ bool set_page_dirty(struct machine *m, struct page *page)
 
 	charge(COST_PAGE_FLAG);
 	world_order();
-	if (!mapping) { /* anonymous, or truncated meanwhile */
+	/* Anonymous, truncated meanwhile, or shared memory: there is no disk to write it to. */
+	if (!mapping || mapping_is_shmem(mapping)) {
 		bool was_clean = !page_test(page, PG_dirty);
 
 		page_set(page, PG_dirty);
@@ -77,7 +78,8 @@ bool set_page_dirty(struct machine *m, struct page *page)
 void account_page_cleaned(struct machine *m, struct page *page)
 {
 	page_clear(page, PG_dirty);
-	mod_dirty(m, page, -1);
+	if (!page_is_shmem(page))
+		mod_dirty(m, page, -1);
 }
 
 void cancel_dirty_page(struct machine *m, struct page *page)

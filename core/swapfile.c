@@ -14,7 +14,7 @@
  */
 #include <errno.h>
 
-#include "core/internal.h"
+#include "core/fs.h"
 #include "core/huge_memory.h"
 #include "core/swap.h"
 
@@ -618,12 +618,13 @@ static void swap_area_audit(struct machine *m, struct swap_info_struct *si)
 		zram_audit(si);
 }
 
-/* Invariant 5 of linux-mm.md 20.3: counts equal ptes, SWAP_HAS_CACHE equals cached pages. */
+/* Invariant 5 of linux-mm.md 20.3: counts equal ptes and places of shared memory, SWAP_HAS_CACHE equals cached pages. */
 void swapfile_audit(struct machine *m)
 {
 	long nr_free = 0;
 
 	for_each_swap_pte(m, audit_count_pte, NULL);
+	shmem_for_each_swap(m, audit_count_pte, NULL);
 	for (u32 i = 0; i < m->nr_swapfiles; i++) {
 		swap_area_audit(m, m->swap[i]);
 		nr_free += (long)(m->swap[i]->pages - m->swap[i]->inuse_pages);

@@ -74,6 +74,8 @@ void truncate_inode_pages(struct machine *m, struct address_space *mapping, u64 
 		if (!entry)
 			return;
 		if (xa_is_value(entry)) {
+			if (mapping_is_shmem(mapping))
+				free_swap_and_cache(m, xa_to_swap(entry));
 			index += 1;
 			continue;
 		}
@@ -101,6 +103,8 @@ void truncate_setsize(struct machine *m, struct inode *inode, u64 size)
 	/* Faults that had looked at the size before it changed may have mapped some once more. */
 	unmap_mapping_range(m, &inode->i_data, from);
 	inode_free_blocks(m, inode, from);
+	if (mapping_is_shmem(&inode->i_data))
+		shmem_recalc_inode(m, inode);
 	world_contents_file(WORLD_FILE_ZERO, inode->nr_created, from, 0);
 }
 

@@ -14,7 +14,7 @@
  * process, so that it cannot take everything; by shares to 3.9, by vm.admin_reserve_kbytes and
  * vm.user_reserve_kbytes since (knob overcommit.reserve). Who may not exceed RLIMIT_MEMLOCK is not root.
  */
-#include "core/internal.h"
+#include "core/fs.h"
 
 /* ---- the counter --------------------------------------------------------------------------------- */
 
@@ -156,6 +156,8 @@ void overcommit_audit(struct machine *m)
 		while ((vma = vma_next(mm, vma)))
 			sum += vma->vm_flags & VM_ACCOUNT ? (long)vma_pages(vma) : 0;
 	}
-	VM_BUG_ON_MSG(sum != vm_committed_exact(m), "Committed_AS is %ld pages, VMAs have %ld",
-	              vm_committed_exact(m), sum);
+	sum += shmem_committed(m);
+	VM_BUG_ON_MSG(sum != vm_committed_exact(m),
+	              "Committed_AS is %ld pages, VMAs and files have %ld", vm_committed_exact(m),
+	              sum);
 }

@@ -42,7 +42,8 @@ struct scan_control {
 	bool may_writepage;
 	bool may_unmap;
 	bool may_swap;
-	bool second_walk; /* 4.0: may_thrash; today: memcg_full_walk */
+	bool ignore_references; /* MADV_PAGEOUT: used or not */
+	bool second_walk;       /* 4.0: may_thrash; today: memcg_full_walk */
 
 	/* 5.8 on: vmscan_balance.c */
 	u8 may_deactivate; /* enum may_deactivate */

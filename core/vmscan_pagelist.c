@@ -101,6 +101,8 @@ static enum page_fate check_references(struct shrink *s, struct page *page, bool
 	span_exit();
 	charge(COST_PAGE_FLAG);
 	was_referenced = page_test_clear(page, PG_referenced);
+	if (unlikely(s->sc->ignore_references))
+		return PAGE_GO_ON;
 	/* Its mlock lost the race for isolating it. Before 5.18 try_to_unmap() finds out for sure. */
 	if (unlikely(vm_flags & VM_LOCKED))
 		return mlock_today(m) || page_is_compound(page) ? PAGE_ACTIVATE : PAGE_GO_ON;
@@ -274,6 +276,26 @@ static enum page_fate pageout_file(struct shrink *s, struct page *page)
 	return after_write(s, page);
 }
 
+/* The same for shared memory, which goes to swap. */
+static enum page_fate pageout_shmem(struct shrink *s, struct page *page)
+{
+	struct machine *m = s->m;
+	int err;
+
+	if (!(s->sc->gfp & __GFP_FS) || !s->sc->may_writepage || READ_ONCE(page->refcount) != 2)
+		return PAGE_KEEP;
+	try_to_unmap_flush_dirty(m);
+	page_clear(page, PG_dirty);
+	page_set(page, PG_reclaim);
+	span_enter(SPAN_PAGEOUT);
+	err = shmem_writepage(m, page);
+	span_exit();
+	if (!err)
+		return after_write(s, page);
+	page_clear(page, PG_reclaim);
+	return PAGE_ACTIVATE;
+}
+
 static enum page_fate write_file_page(struct shrink *s, struct page *page)
 {
 	if (!may_write_file_page(s, page)) {
@@ -294,7 +316,7 @@ static enum page_fate write_if_dirty(struct shrink *s, struct page *page)
 	if (!page_test(page, PG_dirty) || s->freeable)
 		return PAGE_GO_ON;
 	if (page_mapping(s->m, page))
-		return write_file_page(s, page);
+		return page_is_shmem(page) ? pageout_shmem(s, page) : write_file_page(s, page);
 	if (!(sc->gfp & (__GFP_FS | __GFP_IO)) || !sc->may_writepage)
 		return PAGE_KEEP;
 	/* No CPU may write to it through a stale translation once its write has begun. */
@@ -327,7 +349,8 @@ static bool remove_file_mapping(struct machine *m, struct page *page)
 		page->refcount = 2;
 		goto out_unlock;
 	}
-	__delete_from_page_cache(m, page, workingset_eviction(m, page));
+	/* Nothing is known of what comes to an empty place of shared memory. */
+	__delete_from_page_cache(m, page, page_is_shmem(page) ? 0 : workingset_eviction(m, page));
 	spin_unlock_irq(&mapping->tree_lock);
 	return true;
 

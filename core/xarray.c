@@ -9,7 +9,7 @@
  */
 #include "core/xarray.h"
 
-#include "core/internal.h"
+#include "core/fs.h"
 
 static struct xa_node *xa_node(const struct machine *m, u32 handle)
 {
@@ -96,10 +96,17 @@ static void shadow_list_add(struct machine *m, struct xa_node *node)
 	m->nr_shadow_nodes += 1;
 }
 
+/* Swap entries are no shadows: they cannot be thrown away. */
+static bool node_has_shadows_only(const struct machine *m, const struct xa_node *node)
+{
+	return !node->shift && node->count && node->count == node->nr_values &&
+	       !mapping_is_shmem(mapping_of(m, node->owner));
+}
+
 /* A leaf's slots have changed: is it one of shadows only, or no longer? (workingset_update_node()) */
 static void shadow_list_update(struct machine *m, struct xa_node *node)
 {
-	bool shadows = !node->shift && node->count && node->count == node->nr_values;
+	bool shadows = node_has_shadows_only(m, node);
 
 	if (shadows == node->on_shadow_list)
 		return;
@@ -460,7 +467,7 @@ static void xa_audit_node(struct machine *m, u32 handle, u32 parent, u64 base,
 	              "index node at 0x%lx: %u slots and %u shadows, counted %u and %u", base,
 	              node->count, node->nr_values, nr, nr_values);
 	VM_BUG_ON(!nr);
-	VM_BUG_ON(node->on_shadow_list != (!node->shift && nr == nr_values));
+	VM_BUG_ON(node->on_shadow_list != node_has_shadows_only(m, node));
 }
 
 void xa_audit(struct machine *m, const struct xarray *xa,

@@ -3,7 +3,7 @@
  * lib/xarray.c).
  *
  * A tree of nodes with 64 slots. A slot holds a page, or the shadow that an evicted page left
- * (workingset.c), or a deeper node. Three marks say for each slot, and for each subtree, whether a
+ * (workingset.c), or where one of shared memory was swapped to, or a deeper node. Three marks say for each slot, and for each subtree, whether a
  * page below it is dirty, under writeback, or to be written.
  *
  * Look-ups need no lock (RCU in Linux); all else is done under the mapping's tree lock, interrupts
@@ -16,6 +16,7 @@
 #define CORE_XARRAY_H
 
 #include "lib/types.h"
+#include "world/pte.h"
 
 struct machine;
 struct page;
@@ -65,6 +66,17 @@ static inline bool xa_is_value(u64 entry)
 static inline bool xa_is_page(u64 entry)
 {
 	return entry && !(entry & XA_SHADOW);
+}
+
+/* Of shared memory: what has been swapped out. */
+static inline u64 xa_mk_swap(swp_entry_t entry)
+{
+	return entry.v | XA_SHADOW;
+}
+
+static inline swp_entry_t xa_to_swap(u64 entry)
+{
+	return (swp_entry_t){entry & ~XA_SHADOW};
 }
 
 /* Stocks this CPU with as many nodes as a store can need. 0 or -ENOMEM. May switch tasks. */

@@ -201,7 +201,8 @@ int memory_map(struct host_memory *m, u64 len, int prot, int map_flags, int fd, 
 
 int host_mmap(struct target_task *task, u64 len, int prot, int flags, u64 *va)
 {
-	int map = MAP_PRIVATE | MAP_ANONYMOUS | (flags & TARGET_MAP_NORESERVE ? MAP_NORESERVE : 0) |
+	int map = (flags & TARGET_MAP_SHARED ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS |
+	          (flags & TARGET_MAP_NORESERVE ? MAP_NORESERVE : 0) |
 	          (flags & TARGET_MAP_LOCKED ? MAP_LOCKED : 0) |
 	          (flags & TARGET_MAP_POPULATE ? MAP_POPULATE : 0);
 
@@ -420,6 +421,12 @@ int host_madvise(struct target_task *task, u64 va, u64 len, enum target_advice a
 		break;
 	case TARGET_MADV_NOHUGEPAGE:
 		code = MADV_NOHUGEPAGE;
+		break;
+	case TARGET_MADV_COLD:
+		code = MADV_COLD;
+		break;
+	case TARGET_MADV_PAGEOUT:
+		code = MADV_PAGEOUT;
 		break;
 	default:
 		return -EINVAL;

@@ -25,9 +25,10 @@
  * ncpu, ram, swap (bytes) and page (4096) are numbers for expressions. Inside a task:
  *
  *   t.index (0 ...), t.count, t.variant, t.ncpu
- *   m = t:mmap(size [, { prot = "rw", noreserve = true }])      m.va, m.len
+ *   m = t:mmap(size [, { prot = "rw", noreserve = true, shared = true }])      m.va, m.len
  *   m:fill() m:touch() m:read() m:scan() [(offset, length)] [{ random = true }]
- *   m:madvise("dontneed"|"free"|"willneed"|"normal"|"random"|"sequential" [, offset, length])
+ *   m:madvise("dontneed"|"free"|"willneed"|"normal"|"random"|"sequential"|"cold"|"pageout"
+ *             [, offset, length])
  *   m:mprotect("r"|"rw"|"none" [, offset, length])   m:munmap([offset, length])
  *   m:mremap(size [, { maymove = true, to = address }])   m.va and m.len are where it is then
  *   m = t:mmap(data[i] [, { offset = 0, size = "all", shared = true, prot = "r" }])

@@ -2,6 +2,7 @@
  * Files of a scenario: the word that declares them, and what a task does with them.
  *
  *   local data = file "data" { size = "1G", count = 4 }
+ *   local pool = shm "pool" { size = "256M" }          shared memory: a file on a tmpfs
  *
  * Files exist when the run begins; data[i] is one of them. A task opens it, or maps it at once.
  */
@@ -36,6 +37,11 @@ static const struct field file_fields[] = {
 	{"count", FIELD_COUNT, FILES(nr), 1, TARGET_FILES_MAX, NULL},
 };
 
+static const struct field shm_fields[] = {
+	{"size", FIELD_SIZE, FILES(size_bytes), 0, 1L << 53, NULL},
+	{"count", FIELD_COUNT, FILES(nr), 1, TARGET_FILES_MAX, NULL},
+};
+
 static void push_file_set(lua_State *L, u32 first, u32 nr, u64 size)
 {
 	struct file_set *set = lua_newuserdatauv(L, sizeof(*set), 0);
@@ -44,12 +50,12 @@ static void push_file_set(lua_State *L, u32 first, u32 nr, u64 size)
 	luaL_setmetatable(L, FILE_SET);
 }
 
-static void declare_files(lua_State *L, const char *name)
+static void declare_files(lua_State *L, const char *name, bool shm)
 {
 	struct scenario *s = script_of(L)->s;
-	char *what = keep_printf(&s->keep, "file \"%s\"", name);
+	char *what = keep_printf(&s->keep, "%s \"%s\"", shm ? "shm" : "file", name);
 	struct field_table t = script_table(L, 1, what);
-	struct target_files f = {.nr = 1};
+	struct target_files f = {.nr = 1, .shm = shm};
 	u64 nr = 0;
 	u64 given;
 
@@ -59,7 +65,8 @@ static void declare_files(lua_State *L, const char *name)
 			sandbox_error(L, "a file '%s' is declared already", name);
 		nr += s->files[i].nr;
 	}
-	given = fields_read(&t, file_fields, ARRAY_SIZE(file_fields), &f);
+	given = shm ? fields_read(&t, shm_fields, ARRAY_SIZE(shm_fields), &f)
+	            : fields_read(&t, file_fields, ARRAY_SIZE(file_fields), &f);
 	if (!(given & 1))
 		field_error(&t, NULL, "needs a size");
 	if (nr + f.nr > TARGET_FILES_MAX)
@@ -90,19 +97,31 @@ static int file_body(lua_State *L)
 
 	lua_settop(L, 1);
 	if (sc->declaring)
-		declare_files(L, name);
+		declare_files(L, name, lua_toboolean(L, lua_upvalueindex(2)));
 	push_declared(L, sc->declaring ? sc->s : sc->program, name);
+	return 1;
+}
+
+static int word(lua_State *L, const char *kind, bool shm)
+{
+	const char *name = script_check_name(L, kind);
+
+	if (script_of(L)->declaring)
+		script_set_pending(L, kind, name, "{ size = ... }");
+	lua_pushboolean(L, shm);
+	lua_pushcclosure(L, file_body, 2);
 	return 1;
 }
 
 static int word_file(lua_State *L)
 {
-	const char *name = script_check_name(L, "file");
+	return word(L, "file", false);
+}
 
-	if (script_of(L)->declaring)
-		script_set_pending(L, "file", name, "{ size = ... }");
-	lua_pushcclosure(L, file_body, 1);
-	return 1;
+/* shm "name" { ... }: the same on a tmpfs. */
+static int word_shm(lua_State *L)
+{
+	return word(L, "shm", true);
 }
 
 /* data[i] */
@@ -383,4 +402,5 @@ void script_open_files(lua_State *L)
 	script_add_object(L, FILE_SET, none, file_set_index);
 	script_add_object(L, OPEN_FILE, open, open_index);
 	lua_register(L, "file", word_file);
+	lua_register(L, "shm", word_shm);
 }

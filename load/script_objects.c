@@ -170,12 +170,14 @@ static int task_mmap(lua_State *L)
 		bool noreserve;
 		bool locked;
 		bool populate;
+		bool shared;
 	} opt = {.prot = 2};
 	static const struct field fields[] = {
 		{"prot", FIELD_CHOICE, 0, 0, 0, prot_names},
 		{"noreserve", FIELD_BOOL, sizeof(u32), 0, 0, NULL},
 		{"locked", FIELD_BOOL, sizeof(u32) + 1, 0, 0, NULL},
 		{"populate", FIELD_BOOL, sizeof(u32) + 2, 0, 0, NULL},
+		{"shared", FIELD_BOOL, sizeof(u32) + 3, 0, 0, NULL},
 	};
 	int flags;
 	u64 len;
@@ -195,7 +197,7 @@ static int task_mmap(lua_State *L)
 	}
 	len = ALIGN(len, PAGE);
 	flags = (opt.noreserve ? TARGET_MAP_NORESERVE : 0) | (opt.locked ? TARGET_MAP_LOCKED : 0) |
-	        (opt.populate ? TARGET_MAP_POPULATE : 0);
+	        (opt.populate ? TARGET_MAP_POPULATE : 0) | (opt.shared ? TARGET_MAP_SHARED : 0);
 	script_end_call(L, "mmap", sc->ops->mmap(sc->task, len, prot_bits[opt.prot], flags, &va));
 	script_push_region(L, va, len);
 	return 1;
@@ -392,6 +394,8 @@ static int region_madvise(lua_State *L)
 	                                    [TARGET_MADV_SEQUENTIAL] = "sequential",
 	                                    [TARGET_MADV_HUGEPAGE] = "hugepage",
 	                                    [TARGET_MADV_NOHUGEPAGE] = "nohugepage",
+	                                    [TARGET_MADV_COLD] = "cold",
+	                                    [TARGET_MADV_PAGEOUT] = "pageout",
 	                                    NULL};
 	struct script *sc = script_begin_call(L);
 	struct region *r = script_check_object(L, REGION, "madvise");

@@ -39,7 +39,7 @@ enum target_prot {
 enum target_map {
 	TARGET_MAP_PRIVATE = 0,
 	TARGET_MAP_NORESERVE = 1,
-	TARGET_MAP_SHARED = 2, /* of a file */
+	TARGET_MAP_SHARED = 2, /* a file, or memory shared with children */
 	TARGET_MAP_LOCKED = 4,
 	TARGET_MAP_POPULATE = 8,
 };
@@ -68,6 +68,8 @@ enum target_advice {
 	TARGET_MADV_SEQUENTIAL,
 	TARGET_MADV_HUGEPAGE,
 	TARGET_MADV_NOHUGEPAGE,
+	TARGET_MADV_COLD,
+	TARGET_MADV_PAGEOUT,
 };
 
 enum target_fadvice {
@@ -106,6 +108,7 @@ struct target_files {
 	u32 nr;
 	u64 size_bytes;
 	bool sparse; /* all hole: reads as zeros, and no block of the disk is used */
+	bool shm;    /* on a tmpfs: shared memory, empty */
 };
 
 /* nr tasks that run the function of one name; each gets its index 0 .. nr - 1. */

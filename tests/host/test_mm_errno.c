@@ -33,6 +33,8 @@ enum call {
 	PROTECT_READ,
 	FREE,
 	DONTNEED,
+	COLD,
+	PAGEOUT,
 	TOUCH,
 	LOCK,
 };
@@ -98,6 +100,18 @@ static const struct row {
          {{PROTECT_NONE, 0, P(16)}, {MREMAP, 0, P(16), P(30), MAY}, {MREMAP, P(2), P(2), P(1)}}},
 	{"what has been freed lazily moves",
          {{FREE, 0, P(16)}, {MREMAP, 0, P(16), P(16), FIX, P(20)}, {TOUCH, P(20), 1}}},
+	{"cold, out, and here again",
+         {{COLD, 0, P(16)},
+          {PAGEOUT, 0, P(16)},
+          {TOUCH, 0, 1},
+          {COLD, P(3), 100},
+          {PAGEOUT, 0, 0}}},
+	{"cold, locked",
+         {{LOCK, P(4), P(4)}, {COLD, 0, P(16)}, {PAGEOUT, P(4), P(1)}, {COLD, 0, P(4)}}},
+	{"cold, a hole",
+         {{UNMAP, P(4), P(4)}, {COLD, 0, P(16)}, {PAGEOUT, P(4), P(8)}, {COLD, P(4), P(1)}}},
+	{"cold, odd", {{COLD, 1, P(1)}, {PAGEOUT, 0, ~0UL}}},
+	{"cold, not for use", {{PROTECT_NONE, 0, P(16)}, {COLD, 0, P(16)}, {PAGEOUT, 0, P(16)}}},
 	{"locked memory", {{LOCK, 0, P(16)}, {MREMAP, 0, P(16), P(20)}, {MREMAP, 0, P(20), P(1)}}},
 };
 
@@ -144,6 +158,10 @@ static int host_call(char *base, const struct step *s)
 		return host_result(madvise(at, s->len, MADV_FREE) == 0);
 	case DONTNEED:
 		return host_result(madvise(at, s->len, MADV_DONTNEED) == 0);
+	case COLD:
+		return host_result(madvise(at, s->len, MADV_COLD) == 0);
+	case PAGEOUT:
+		return host_result(madvise(at, s->len, MADV_PAGEOUT) == 0);
 	case TOUCH:
 		return host_touch(at);
 	case LOCK:
@@ -214,6 +232,10 @@ static int sim_call(struct machine *m, u64 base, const struct step *s)
 		return do_madvise(m, at, s->len, MM_MADV_FREE);
 	case DONTNEED:
 		return do_madvise(m, at, s->len, MM_MADV_DONTNEED);
+	case COLD:
+		return do_madvise(m, at, s->len, MM_MADV_COLD);
+	case PAGEOUT:
+		return do_madvise(m, at, s->len, MM_MADV_PAGEOUT);
 	case TOUCH:
 		return mm_access(m, at, 1, WORLD_WRITE, 0);
 	case LOCK:

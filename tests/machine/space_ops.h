@@ -52,11 +52,45 @@ static int sop_remap(struct worker *w)
 	return 0;
 }
 
+/* Memory that children will share. */
+static int sop_map_shared(struct worker *w)
+{
+	struct space *s = w->space;
+	u64 pages = 1 + rand_below(&w->sr, min(w->plan->max_pages, 1200UL));
+	u64 va;
+	int rc;
+
+	if (s->nr_maps == MAPS_MAX)
+		return 0;
+	rc = do_mmap(w->plan->m, pages * PAGE_SIZE, MM_PROT_READ | MM_PROT_WRITE,
+	             MM_MAP_SHARED | (rand_below(&w->sr, 4) ? 0 : MM_MAP_NORESERVE), &va);
+	if (rc)
+		return remap_expected(rc);
+	if (s->nr_maps == MAPS_MAX)
+		return do_munmap(w->plan->m, va, pages * PAGE_SIZE);
+	s->map[s->nr_maps].va = va;
+	s->map[s->nr_maps++].pages = pages;
+	return 0;
+}
+
+static int sop_cold(struct worker *w)
+{
+	const struct space *s = w->space;
+	struct rand_stream *r = &w->sr;
+	u32 i = (u32)rand_below(r, s->nr_maps);
+	u64 first = rand_below(r, s->map[i].pages);
+	u64 pages = 1 + rand_below(r, s->map[i].pages - first);
+
+	return remap_expected(do_madvise(w->plan->m, s->map[i].va + first * PAGE_SIZE,
+	                                 pages * PAGE_SIZE,
+	                                 rand_below(r, 2) ? MM_MADV_COLD : MM_MADV_PAGEOUT));
+}
+
 static int space_op(struct worker *w)
 {
-	if (!w->space->nr_maps)
-		return 0;
-	return sop_remap(w);
+	if (!w->space->nr_maps || rand_below(&w->sr, 4) == 0)
+		return sop_map_shared(w);
+	return rand_below(&w->sr, 3) ? sop_remap(w) : sop_cold(w);
 }
 
 #endif

@@ -211,6 +211,8 @@ static void space_worker(struct task *t, void *arg)
 		va = at;
 		mm_access(r->m, va, len, WORLD_READ, 5);
 	}
+	if (do_madvise(r->m, va, MB(1), MM_MADV_COLD) == 0)
+		mm_access(r->m, va, len, WORLD_READ, 3);
 	if (do_mremap(r->m, va, len, MB(512), MM_MREMAP_MAYMOVE, &va) == -EFAULT)
 		mm_access(r->m, va, len, WORLD_READ, 0);
 	if (do_mremap(r->m, va, len, 1UL << 47, MM_MREMAP_MAYMOVE, &va) == -EINVAL)

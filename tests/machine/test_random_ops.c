@@ -380,8 +380,10 @@ static struct outcome run_case(struct random_case *c)
 		BUG_ON(!c->hw->disk[i].files && do_swapon(p->m, i, -1));
 	frames_at_boot = frames_out(p->m);
 	for (u32 i = 0; i < p->nr_files; i++)
-		BUG_ON(machine_file_create(p->m, "file", c->file_size[i], c->file_sparse[i],
-		                           &p->ino[i]));
+		BUG_ON(p->spaces && i % 3 == 1
+		               ? machine_shm_create(p->m, "shm", c->file_size[i], &p->ino[i])
+		               : machine_file_create(p->m, "file", c->file_size[i],
+		                                     c->file_sparse[i], &p->ino[i]));
 	start_tasks(c);
 	memcpy(w->fail_every, c->opt.fail_every, sizeof(w->fail_every));
 	rc = sim_run(w);

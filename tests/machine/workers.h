@@ -232,7 +232,7 @@ static int op_advise(struct worker *w)
 	if (!pick(w, &i, &va, &len))
 		return 0;
 	rc = do_madvise(w->plan->m, va, len, advice[rand_below(&w->r, ARRAY_SIZE(advice))]);
-	if (rc == -EINVAL && w->plan->nr_files)
+	if (rc == -EINVAL && (w->plan->nr_files || w->plan->spaces))
 		return 0;                    /* MADV_FREE of a file */
 	if (rc == -EINVAL && w->plan->locks) /* what is locked must not be given up */
 		return 0;
