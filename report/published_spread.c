@@ -7,29 +7,51 @@
 #include "report/grid.h"
 #include "report/published.h"
 
-/* Minchan Kim's: "records: 5 avg: 4733.80 std: 913.55(19.30%) max: 6442.00 min: 3719.00". */
-static void print_line(FILE *f, const char *who, const struct summary *s)
+static void spread_row(struct grid *grid, const char *variant, const char *who,
+                       const struct summary *s)
 {
-	fprintf(f, "      %-9s  records: %u  avg: %.2f  std: %.2f(%.2f%%)  max: %.2f  min: %.2f\n",
-	        who, s->n, s->mean, s->std, summary_std_percent(s), s->max, s->min);
+	grid_cell(grid, "%s", variant);
+	grid_cell(grid, "%s", who);
+	grid_cell(grid, "%u", s->n);
+	grid_cell(grid, "%.2f", s->mean);
+	grid_cell(grid, "%.2f(%.2f%%)", s->std, summary_std_percent(s));
+	grid_cell(grid, "%.2f", s->max);
+	grid_cell(grid, "%.2f", s->min);
 }
 
+static void spread_heading(struct grid *grid, const char *metric)
+{
+	static const char *const heading[] = {"", "records", "avg", "std", "max", "min"};
+
+	grid_cell(grid, "%s", metric);
+	for (u32 i = 0; i < ARRAY_SIZE(heading); i++)
+		grid_cell(grid, "%s", heading[i]);
+}
+
+/* Minchan Kim's form: "records: 5 avg: 4733.80 std: 913.55(19.30%) max: 6442.00 min: 3719.00". */
 void experiment_print_spreads(FILE *f, const struct experiment *e)
 {
+	struct grid grid;
+
+	if (!e->nr_spreads)
+		return;
+	grid_init(&grid, "llrrrrr");
 	for (u32 i = 0; i < e->nr_spreads; i++) {
 		const struct spread *p = &e->spread[i];
 		const struct result_column *c = results_find(&e->results, p->variant, "", NULL);
 		struct summary s;
 
 		if (!i || strcmp(e->spread[i - 1].metric, p->metric) != 0)
-			fprintf(f, "%s  %s\n", i ? "" : "\n", p->metric);
-		fprintf(f, "    %s\n", p->variant);
-		print_line(f, "published", &p->published);
+			spread_heading(&grid, p->metric);
+		spread_row(&grid, p->variant, "published", &p->published);
 		if (!c)
 			continue;
 		column_summary(&e->results, c, p->metric, &s);
-		print_line(f, "simulated", &s);
+		spread_row(&grid, "", "simulated", &s);
 	}
+	fputc('\n', f);
+	grid_print(&grid, f, 2, GRID_WIDTH, 2);
+	grid_free(&grid);
 }
 
 /* Of every variant but the baseline: metric, both means, their ratio. */
@@ -72,7 +94,7 @@ void experiment_print_predictions(FILE *f, const struct experiment *e)
 		grid_cell(&grid, "95%% interval");
 		predictions_of(&grid, e, base, c);
 		fputc('\n', f);
-		grid_print(&grid, f, 2, GRID_WIDTH + 20, 1);
+		grid_print(&grid, f, 2, GRID_WIDTH, 1);
 		grid_free(&grid);
 	}
 }

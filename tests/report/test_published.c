@@ -171,6 +171,33 @@ TEST(the_text_marks_what_was_fitted_and_what_failed)
 	results_free(&e.results);
 }
 
+/* What the mail prints of its five runs beside ours; counters it does not mention, if there are any. */
+TEST(spreads_and_predictions_are_printed)
+{
+	static const struct spread spread = {
+		"elapsed", "base", {.n = 5, .mean = 10, .std = 1, .max = 12, .min = 9}};
+	static const char *const predictions[] = {"sys", "pswpin"};
+	struct figure f[ARRAY_SIZE(figures)];
+	struct claim_result result[ARRAY_SIZE(claims)];
+	struct experiment e;
+	char *text;
+
+	fill(&e, f, result);
+	e.spread = &spread;
+	e.nr_spreads = 1;
+	e.prediction = predictions;
+	e.nr_predictions = ARRAY_SIZE(predictions);
+	text = fixture_printed(experiment_print(f, &e));
+	squeeze(text);
+	assert_non_null(strstr(text, " elapsed records avg std max min\n"));
+	assert_non_null(strstr(text, " base published 5 10.00 1.00(10.00%) 12.00 9.00\n"));
+	assert_non_null(strstr(text, " simulated 6 11.00 0.8"));
+	assert_non_null(strstr(text, " sys 44 88 2.00 [1.94, 2.07]\n"));
+	assert_null(strstr(text, " pswpin 0 0")); /* nothing was swapped in */
+	free(text);
+	results_free(&e.results);
+}
+
 TEST(json_figures_have_the_promised_fields)
 {
 	static const char *const keys[] = {
