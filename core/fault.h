@@ -73,6 +73,12 @@ static inline pte_t fault_mkwrite(const struct vm_fault *f, pte_t entry)
 	return pte_set(entry, PTE_DIRTY | (f->vma->vm_flags & VM_WRITE ? PTE_WRITE : 0));
 }
 
+/* What is to be done depends on the entry, which is looked at first. mmap_sem, or the VMA's lock, held. */
+int handle_pte_fault(struct vm_fault *f);
+
+/* Maps a page of zeros where nothing is, unless another CPU has; @late is what is still to be charged. */
+int map_zeroed_page(struct vm_fault *f, struct page *page, u32 late);
+
 /* 0, VM_FAULT_OOM, or VM_FAULT_RETRY (lock dropped) if the VMA's lock alone will not do. */
 int fault_anon_prepare(struct vm_fault *f);
 /* Drops mmap_sem or the VMA's lock. */

@@ -136,8 +136,19 @@ struct kmem_cache {
 	struct page_list frames[1]; /* LIFO; pages of node 0's base or of where they came from */
 };
 
+/* What a first touch, fault.c's, spends in steps, ns, and the flags of its page. (c) */
+struct first_touch {
+	u32 sem_ns;  /* to the lock of the address space, */
+	u32 take_ns; /* to the order point, */
+	u32 ptl_ns;  /* to the table's lock, */
+	u32 map_ns;  /* to the end of that, */
+	u32 end_ns;  /* and to the end, the zone's line apart */
+	u32 page_flags;
+};
+
 struct machine {
 	struct world *world;
+	struct first_touch first_touch;
 	struct knobs knob;
 	u32 nr_cpus;
 	u32 nr_nodes;
@@ -341,6 +352,8 @@ static inline struct page *alloc_page(struct machine *m, gfp_t gfp)
  * it is done. So no other CPU comes between the taking and the lock of the page table.
  */
 struct page *alloc_zeroed_user_page(struct machine *m, u32 *late);
+/* The same where the fast path, which has been charged, found that it would not do. */
+struct page *alloc_zeroed_user_page_slow(struct machine *m);
 
 /* Drops a reference to a block that is on no list and frees it at 0. Never switches tasks. */
 void __free_pages(struct machine *m, struct page *page, unsigned int order);
@@ -849,6 +862,7 @@ static inline u64 vma_index(const struct vm_area_struct *vma, u64 va)
 /* ---- memory.c, fork.c: faults, fork's copy (mm/memory.c) ---------------------------------------------------------- */
 
 struct page *zero_page(struct machine *m); /* NULL: out of frames */
+void fault_init(struct machine *m);        /* boot */
 int machine_fault(void *machine, struct world_task *t, u64 va, enum world_access kind); /* upcall */
 int copy_page_range(struct machine *m, struct mm_struct *dst, struct mm_struct *src,
                     struct vm_area_struct *vma);

@@ -150,6 +150,7 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 	huge_shrinkers_init(m);
 	mutex_init(m->world, &m->oom_lock, LOCK_OOM);
 	lru_add_init(m);
+	fault_init(m);
 	ret = slab_init(m);
 	if (!ret)
 		ret = workqueue_init(m);

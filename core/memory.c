@@ -1,8 +1,8 @@
 /*
- * Page faults: first touches, zero page, copy-on-write (Linux mm/memory.c, x86 do_page_fault()).
+ * Page faults: first touches, zero page, copy-on-write (Linux mm/memory.c).
  *
- * A fault finds its VMA under mmap_sem, or under the VMA's own lock (6.4, knob fault.vma_lock), walks
- * to the leaf table and looks at the entry without its lock. Whatever it then decides, it takes the
+ * A fault comes from fault.c with its VMA, under mmap_sem or under the VMA's own lock (6.4, knob
+ * fault.vma_lock), walks to the leaf table and looks at the entry without its lock. Whatever it then decides, it takes the
  * lock and looks again before it changes the entry: other threads fault, and reclaim unmaps, at any
  * order point in between.
  *
@@ -99,13 +99,23 @@ void fault_map_anon(struct vm_fault *f, struct page *page)
 	map_new_page(f, page, NULL);
 }
 
-/*
- * The first touch of a page: the path that everything else waits for. The reference that the
- * allocator gives becomes the pte's.
- */
+/* The reference that the allocator gives becomes the pte's. */
+int map_zeroed_page(struct vm_fault *f, struct page *page, u32 late)
+{
+	page_set(page, PG_uptodate);
+	if (likely(fault_lock_pte(f))) {
+		map_new_page(f, page, NULL);
+		spin_unlock(fault_ptl(f));
+	} else {
+		put_page(f->m, page);
+	}
+	charge_ns(late);
+	return 0;
+}
+
+/* The first touch of a page, where first_touch() did not do it. */
 static int do_anonymous_page(struct vm_fault *f)
 {
-	struct machine *m = f->m;
 	struct page *page;
 	u32 late;
 	int ret;
@@ -115,19 +125,8 @@ static int do_anonymous_page(struct vm_fault *f)
 	ret = fault_anon_prepare(f);
 	if (unlikely(ret))
 		return ret;
-	page = alloc_zeroed_user_page(m, &late);
-	if (unlikely(!page))
-		return VM_FAULT_OOM;
-	page_set(page, PG_uptodate);
-
-	if (likely(fault_lock_pte(f))) {
-		map_new_page(f, page, NULL);
-		spin_unlock(fault_ptl(f));
-	} else {
-		put_page(m, page);
-	}
-	charge_ns(late);
-	return 0;
+	page = alloc_zeroed_user_page(f->m, &late);
+	return likely(page) ? map_zeroed_page(f, page, late) : VM_FAULT_OOM;
 }
 
 /* ---- copy-on-write --------------------------------------------------------------------------------- */
@@ -304,7 +303,7 @@ static int migration_entry_wait(struct vm_fault *f)
 	return 0;
 }
 
-static inline int handle_pte_fault(struct vm_fault *f)
+int handle_pte_fault(struct vm_fault *f)
 {
 	u64 cache = f->mm->leaf_cache;
 
@@ -330,12 +329,6 @@ static inline int handle_pte_fault(struct vm_fault *f)
 	return do_present_page(f);
 }
 
-/* x86's access_error(): what may be written may be read. */
-static inline bool access_allowed(const struct vm_fault *f)
-{
-	return f->vma->vm_flags & (f->write ? VM_WRITE : VM_READ | VM_WRITE | VM_EXEC);
-}
-
 /* ---- for the kernel's own sake ----------------------------------------------------------------------- */
 
 int faultin_page(struct machine *m, struct vm_area_struct *vma, u64 va, bool write)
@@ -355,136 +348,4 @@ int faultin_page(struct machine *m, struct vm_area_struct *vma, u64 va, bool wri
 	if (t->killed)
 		return -EINTR;
 	return ret & VM_FAULT_OOM ? -ENOMEM : -EFAULT;
-}
-
-/* ---- which VMA ---------------------------------------------------------------------------------------- */
-
-/*
- * Finds the VMA and locks it alone; NULL: mmap_sem must be taken. The tree is read without a lock, as
- * under RCU; the VMA may be freed, and its memory used for another, before the lock is had, so it is
- * asked afterwards whether it is still the right one.
- */
-static struct vm_area_struct *lock_vma_under_rcu(struct vm_fault *f)
-{
-	struct vm_area_struct *vma;
-
-	if (f->mm->mm_users > 1)
-		world_order();
-	vma = find_vma_uncharged(f->mm, f->va);
-	if (!vma || vma->vm_lock_seq == f->mm->mm_lock_seq)
-		return NULL;
-	if (!read_lock_alone(f->mm, &vma->vm_lock) && !down_read_trylock(&vma->vm_lock))
-		return NULL;
-	if (vma->vm_mm == f->mm && f->va >= vma->vm_start && f->va < vma->vm_end &&
-	    vma->vm_lock_seq != f->mm->mm_lock_seq)
-		return vma;
-	up_read(&vma->vm_lock);
-	return NULL;
-}
-
-/* Locks what the fault needs; false: there is no VMA, and nothing is locked. */
-static bool fault_lock_mm(struct vm_fault *f, bool try_vma)
-{
-	f->vma_locked = false;
-	if (try_vma) {
-		f->vma = lock_vma_under_rcu(f);
-		if (f->vma) {
-			f->vma_locked = true;
-			return true;
-		}
-	}
-	if (!read_lock_alone(f->mm, &f->mm->mmap_sem))
-		down_read(&f->mm->mmap_sem);
-	f->vma = find_vma_uncharged(f->mm, f->va);
-	if (likely(f->vma && f->va >= f->vma->vm_start))
-		return true;
-	up_read(&f->mm->mmap_sem);
-	return false;
-}
-
-static int handle_mm_fault(struct vm_fault *f)
-{
-	bool try_vma = f->m->knob.vma_lock == KNOB_ON;
-	int major = 0;
-	int ret;
-
-	f->may_retry = true;
-	for (;;) {
-		if (!fault_lock_mm(f, try_vma))
-			return VM_FAULT_SIGSEGV;
-		ret = access_allowed(f) ? handle_pte_fault(f) : VM_FAULT_SIGSEGV;
-		if (likely(!(ret & VM_FAULT_RETRY)))
-			break;
-		/* The lock has been dropped. The second time it is mmap_sem, and is kept. */
-		major |= ret & VM_FAULT_MAJOR;
-		f->may_retry = false;
-		try_vma = false;
-	}
-	fault_unlock_mm(f);
-	return ret | major;
-}
-
-/* ---- entry ---------------------------------------------------------------------------------------------- */
-
-/*
- * No frame for a fault: the allocator has already reclaimed and killed what it could, so this is
- * mostly the victim itself. 0: try again.
- */
-static int fault_out_of_memory(struct machine *m, struct task *t)
-{
-	bool killed = true;
-
-	if (t->killed)
-		return -EINTR;
-	if (mutex_trylock(&m->oom_lock)) {
-		killed = out_of_memory(m, GFP_HIGHUSER_MOVABLE, 0);
-		mutex_unlock(&m->oom_lock);
-	}
-	if (!killed)
-		return -ENOMEM;
-	if (!t->killed)
-		world_sleep(world_ticks_to_ns(1));
-	return t->killed ? -EINTR : 0;
-}
-
-static int __cold fault_failed(struct machine *m, struct task *t, int ret)
-{
-	if (ret & VM_FAULT_OOM)
-		return fault_out_of_memory(m, t);
-	if (ret & VM_FAULT_SIGSEGV)
-		return -EFAULT;
-	t->killed = true; /* SIGBUS: the page cannot be read back */
-	m->nr_sigbus += 1;
-	return -EIO;
-}
-
-int machine_fault(void *machine, struct world_task *wt, u64 va, enum world_access kind)
-{
-	struct machine *m = machine;
-	struct task *t = (struct task *)wt;
-	struct vm_fault f = {
-		.m = m,
-		.mm = t->mm,
-		.va = va & PAGE_MASK,
-		.write = kind == WORLD_WRITE || kind == WORLD_FILL,
-	};
-	u64 start = world_now();
-	int err = 0;
-	int ret;
-
-	if (unlikely(t->killed))
-		return -EINTR;
-	world_trace(EVENT_FAULT, va, kind);
-	ret = handle_mm_fault(&f);
-	count_vm_event(m, PGFAULT);
-	if (unlikely(ret & VM_FAULT_MAJOR)) {
-		t->maj_flt += 1;
-		world_latency(HIST_MAJOR_FAULT, start);
-	} else {
-		t->min_flt += 1;
-		world_latency(HIST_FAULT, start);
-	}
-	if (unlikely(ret & VM_FAULT_ERROR))
-		err = fault_failed(m, t, ret);
-	return err;
 }

@@ -11,38 +11,15 @@
  * Left out: cpusets, memory policies, per-node dirty limits, the zonelist cache
  * of NUMA machines before 4.5, bulk allocation, high-atomic pageblocks.
  */
-#include "core/page_alloc.h"
+#include "core/alloc_fast.h"
 
 #include <stdio.h>
 
 /* ---- requests -------------------------------------------------------------------------------------------- */
 
-/* Which zone a request may use at most, by its four zone bits. There is no HighMem. */
-static const u8 gfp_zone_table[16] = {
-#define ZONE_OF(bits)                                                                              \
-	[bits] = (bits)&__GFP_DMA     ? ZONE_DMA                                                   \
-	         : (bits)&__GFP_DMA32 ? ZONE_DMA32                                                 \
-	         : ((bits) & (__GFP_HIGHMEM | __GFP_MOVABLE)) == (__GFP_HIGHMEM | __GFP_MOVABLE)   \
-	                 ? ZONE_MOVABLE                                                            \
-	                 : ZONE_NORMAL
-	ZONE_OF(0),  ZONE_OF(1),  ZONE_OF(2),  ZONE_OF(3),  ZONE_OF(4),  ZONE_OF(5),
-	ZONE_OF(6),  ZONE_OF(7),  ZONE_OF(8),  ZONE_OF(9),  ZONE_OF(10), ZONE_OF(11),
-	ZONE_OF(12), ZONE_OF(13), ZONE_OF(14), ZONE_OF(15),
-#undef ZONE_OF
-};
-
 int gfp_zone(gfp_t gfp)
 {
 	return gfp_zone_table[gfp & 15];
-}
-
-enum migratetype gfp_migratetype(const struct machine *m, gfp_t gfp)
-{
-	if (unlikely(m->page_group_by_mobility_disabled))
-		return MIGRATE_UNMOVABLE;
-	if (gfp & __GFP_MOVABLE)
-		return MIGRATE_MOVABLE;
-	return gfp & __GFP_RECLAIMABLE ? MIGRATE_RECLAIMABLE : MIGRATE_UNMOVABLE;
 }
 
 /* ---- taking a page from a zone ------------------------------------------------------------------------------ */
@@ -51,7 +28,7 @@ enum migratetype gfp_migratetype(const struct machine *m, gfp_t gfp)
  * A NUMA event's byte is full. Before 4.14 these were items like others, with inc_zone_state()'s
  * rule; since then they are sums that nobody reads until they are printed.
  */
-static noinline void numa_fold(struct zone *z, struct stat_cpu *s, enum vm_item item)
+void __numa_fold(struct zone *z, struct stat_cpu *s, enum vm_item item)
 {
 	struct machine *m = z->machine;
 	long overstep = s->threshold >> 1;
@@ -64,57 +41,6 @@ static noinline void numa_fold(struct zone *z, struct stat_cpu *s, enum vm_item 
 		atomic_long_add(s->diff[item], &m->vm_stat.v[item]);
 		s->diff[item] = 0;
 	}
-}
-
-static __always_inline void numa_event(struct zone *z, struct stat_cpu *s, enum vm_item item)
-{
-	s->diff[item] += 1;
-	if (unlikely(s->diff[item] > s->threshold))
-		numa_fold(z, s, item);
-}
-
-/* NUMA_HIT, NUMA_LOCAL, and the turn in the fair pass. */
-static inline u32 nr_alloc_counters(const struct machine *m)
-{
-	return 2 + m->knob.zone_fair;
-}
-
-/*
- * The zone's counters of an allocation, unless they are @paid for already. Its turn in the fair
- * pass shortens; that is looked at without an order point, since the watermark test has just had one.
- */
-static __always_inline void count_zone_alloc(struct machine *m, struct zone *preferred,
-                                             struct zone *z, unsigned int order, bool paid)
-{
-	struct stat_cpu *s = stat_cpu(m, &z->stat, paid ? 0 : nr_alloc_counters(m));
-
-	if (m->knob.zone_fair) {
-		__mod_stat(m, &z->stat, s, NR_ALLOC_BATCH, -(1L << order));
-		if (unlikely(atomic_long_peek(&z->stat.v[NR_ALLOC_BATCH]) <= 0))
-			z->flags |= ZONE_FAIR_DEPLETED;
-	}
-	if (likely(z->pgdat == preferred->pgdat)) {
-		numa_event(z, s, NUMA_HIT);
-	} else {
-		numa_event(z, s, NUMA_MISS);
-		numa_event(preferred, stat_cpu(m, &preferred->stat, 1), NUMA_FOREIGN);
-	}
-	numa_event(z, s, likely(z->pgdat->node_id == world_self->node) ? NUMA_LOCAL : NUMA_OTHER);
-}
-
-static __always_inline void prep_new_page(struct machine *m, struct zone *z, struct page *page,
-                                          gfp_t gfp, unsigned int order)
-{
-	page->refcount = 1;
-	page->index = 0;
-	if (unlikely(order)) {
-		if (gfp & __GFP_COMP)
-			prep_compound_page(m, page, order);
-		else
-			for (unsigned long i = 1; i < 1UL << order; i++)
-				page[i].flags = z->page_flags;
-	}
-	count_vm_events(m, ZONE_EVENT(PGALLOC_DMA, z->type), 1UL << order);
 }
 
 /* One block from @z, whose marks allow it; NULL if there is no block of that size. */
@@ -304,56 +230,6 @@ static noinline struct page *alloc_pages_slow(struct machine *m, gfp_t gfp, unsi
 	return page;
 }
 
-/* Is nothing special about @z, which has more than the mark? Looks at what other CPUs change. */
-static __always_inline bool zone_is_easy(const struct machine *m, const struct zone *z, gfp_t gfp)
-{
-	enum zone_watermarks mark = pcp_is_auto(m) ? WMARK_HIGH : WMARK_LOW;
-	long free = atomic_long_peek(&z->stat.v[NR_FREE_PAGES]);
-
-	return likely(
-		!(z->flags & (ZONE_FAIR_DEPLETED | ZONE_BELOW_HIGH | ZONE_BOOSTED_WATERMARK)) &&
-		z->type <= gfp_zone_table[gfp & 15] && free > (long)wmark(z, mark) &&
-		free >= z->estimate_mark);
-}
-
-/*
- * The request that is nearly all of them: one page from a per-CPU list that has some,
- * in the CPU's own node, from a zone where nothing is special. NULL, with nothing done: the general
- * way must decide.
- *
- * What is known to be paid for is charged first, and then there is one order point: what comes after
- * it, here and, in a fault, until the page is mapped, happens at one time. So the first look is no
- * more than a guess at which way it will be, and it may cost a charge too many. The cost of the
- * zone's line, which only the order point decides, is left to the caller to spend: @late, in ns.
- */
-static __always_inline struct page *alloc_page_fast(struct machine *m, gfp_t gfp, u32 *late)
-{
-	const struct pglist_data *pgdat = this_node(m);
-	struct zone *z = pgdat->zonelist[0];
-	struct per_cpu_pages *pcp = z->pcp[world_self->id];
-	struct page_list *list;
-	struct page *page;
-
-	if (unlikely(!pcp || z->pgdat != pgdat))
-		return NULL;
-	list = &pcp->list[gfp_migratetype(m, gfp)];
-	if (unlikely(page_list_empty(list) || !zone_is_easy(m, z, gfp)))
-		return NULL;
-	charge_alloc_fast(nr_alloc_counters(m));
-	world_order();
-	if (unlikely(page_list_empty(list) || !zone_is_easy(m, z, gfp)))
-		return NULL;
-	if (pcp_is_auto(m) && unlikely(!pcp_lock_fast(pcp)))
-		return NULL;
-	page = pcp_pop(pcp, list, 0);
-	if (pcp_is_auto(m))
-		pcp_unlock_fast(pcp);
-	*late = count_cost(__world_line_read(world_self, &z->stat.line));
-	count_zone_alloc(m, z, z, 0, true);
-	prep_new_page(m, z, page, gfp, 0);
-	return page;
-}
-
 static noinline struct page *alloc_pages_general(struct machine *m, gfp_t gfp, unsigned int order)
 {
 	struct page *page;
@@ -369,19 +245,18 @@ static noinline struct page *alloc_pages_general(struct machine *m, gfp_t gfp, u
 	return page;
 }
 
-static inline bool may_alloc_fast(const struct machine *m)
-{
-	return likely(!m->world->fail_every[WORLD_FAIL_PAGE_ALLOC]);
-}
-
 struct page *alloc_pages(struct machine *m, gfp_t gfp, unsigned int order)
 {
 	struct page *page = NULL;
+	struct easy_alloc e;
 	u32 late;
 	u64 pfn;
 
-	if (!order && may_alloc_fast(m))
-		page = alloc_page_fast(m, gfp, &late);
+	if (!order && alloc_is_easy(m, gfp, &e)) {
+		charge_alloc_fast(nr_alloc_counters(m));
+		world_order();
+		page = alloc_page_easy(m, &e, gfp, &late);
+	}
 	if (likely(page))
 		charge_ns(late);
 	else
@@ -396,18 +271,31 @@ struct page *alloc_pages(struct machine *m, gfp_t gfp, unsigned int order)
 	return page;
 }
 
+struct page *alloc_zeroed_user_page_slow(struct machine *m)
+{
+	struct page *page = alloc_pages_general(m, GFP_HIGHUSER_MOVABLE, 0);
+
+	if (unlikely(!page))
+		return NULL;
+	__world_frame_clear(page_to_pfn(m, page));
+	world_trace(EVENT_ALLOC, page_to_pfn(m, page), 0);
+	return page;
+}
+
 struct page *alloc_zeroed_user_page(struct machine *m, u32 *late)
 {
 	struct page *page = NULL;
+	struct easy_alloc e;
 
 	*late = 0;
 	charge(COST_PAGE_CLEAR);
-	if (may_alloc_fast(m))
-		page = alloc_page_fast(m, GFP_HIGHUSER_MOVABLE, late);
+	if (alloc_is_easy(m, GFP_HIGHUSER_MOVABLE, &e)) {
+		charge_alloc_fast(nr_alloc_counters(m));
+		world_order();
+		page = alloc_page_easy(m, &e, GFP_HIGHUSER_MOVABLE, late);
+	}
 	if (unlikely(!page))
-		page = alloc_pages_general(m, GFP_HIGHUSER_MOVABLE, 0);
-	if (unlikely(!page))
-		return NULL;
+		return alloc_zeroed_user_page_slow(m);
 	__world_frame_clear(page_to_pfn(m, page));
 	world_trace(EVENT_ALLOC, page_to_pfn(m, page), 0);
 	return page;

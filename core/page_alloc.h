@@ -21,20 +21,14 @@ static inline bool lists_follow_blocks(const struct machine *m)
 	return m->knob.fallback == FALLBACK_6_18;
 }
 
-/* What an order-0 allocation from a per-CPU list charges, with @nr_counters but without lines. */
-static __always_inline void charge_alloc_fast(u32 nr_counters)
+/* The lists that a request is served from. */
+static inline enum migratetype gfp_migratetype(const struct machine *m, gfp_t gfp)
 {
-	struct world_cpu *c = world_self;
-	const u32 *cost = c->cost;
-	u64 *count = c->cost_count;
-
-	count[COST_ALLOC] += 1;
-	count[COST_WATERMARK] += 1;
-	count[COST_PCP] += 1;
-	count[COST_PAGE_LINE] += 1;
-	count[COST_VMSTAT] += nr_counters;
-	c->clock += cost[COST_ALLOC] + cost[COST_WATERMARK] + cost[COST_PCP] +
-	            cost[COST_PAGE_LINE] + (u64)cost[COST_VMSTAT] * nr_counters;
+	if (unlikely(m->page_group_by_mobility_disabled))
+		return MIGRATE_UNMOVABLE;
+	if (gfp & __GFP_MOVABLE)
+		return MIGRATE_MOVABLE;
+	return gfp & __GFP_RECLAIMABLE ? MIGRATE_RECLAIMABLE : MIGRATE_UNMOVABLE;
 }
 
 /* ---- mmzone.c ------------------------------------------------------------------------------- */
@@ -243,9 +237,6 @@ unsigned long pcp_count_pages(const struct zone *z); /* all CPUs, by walking; fo
 void pcp_audit(struct zone *z);
 
 /* ---- page_alloc.c ------------------------------------------------------------------------------ */
-
-/* The lists that a request is served from. */
-enum migratetype gfp_migratetype(const struct machine *m, gfp_t gfp);
 
 /* The page and what is known of it, for a report. */
 void dump_page(const struct machine *m, const struct page *page, const char *why);

@@ -426,6 +426,7 @@ int sim_run(struct world *w)
 	}
 	sim->running = false;
 	sim->ended = true;
+	ledger_settle(&w->ledger);
 	sim->elapsed = sim->result == -ETIME ? sim->stop_at : 0;
 	for (u32 i = 0; i < w->hw->nr_cpus; i++)
 		sim->elapsed = max(sim->elapsed, w->cpu[i]->clock);

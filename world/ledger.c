@@ -54,6 +54,15 @@ void ledger_destroy(struct ledger *l)
 	l->node = NULL;
 }
 
+void ledger_settle(struct ledger *l)
+{
+	for (u32 p = 0; p < LEDGER_PATHS; p++) {
+		for (u32 op = 0; op < NR_WORLD_COSTS; op++)
+			l->cost_count[op] += l->path_count[p] * l->path_nr[p][op];
+		l->path_count[p] = 0;
+	}
+}
+
 struct ledger_node *__ledger_child(struct ledger *l, struct ledger_node *parent,
                                    enum ledger_span span)
 {

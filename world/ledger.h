@@ -190,6 +190,12 @@ enum ledger_event {
 		NR_LEDGER_EVENTS
 };
 
+/*
+ * A path: operations that are always charged together, counted as one until ledger_settle() adds them to
+ * each operation's own count.
+ */
+#define LEDGER_PATHS 4
+
 #define LEDGER_NODE_MAX 4096
 #define LEDGER_DEPTH_MAX 24
 
@@ -217,14 +223,19 @@ struct ledger {
 	u16 root[NR_LEDGER_SPANS];
 	struct ledger_lock_stat lock[NR_LEDGER_LOCKS];
 	struct hist hist[NR_LEDGER_HISTS];
-	u64 cost_count[NR_WORLD_COSTS]; /* how often each operation was charged */
-	struct ledger_node *node;       /* [LEDGER_NODE_MAX] */
-	bool slices;                    /* the world is told of every span: ops->span */
+	u64 cost_count[NR_WORLD_COSTS];           /* how often each operation was charged, */
+	u64 path_count[LEDGER_PATHS];             /* if these are settled */
+	u8 path_nr[LEDGER_PATHS][NR_WORLD_COSTS]; /* (c) operations in a path */
+	struct ledger_node *node;                 /* [LEDGER_NODE_MAX] */
+	bool slices;                              /* the world is told of every span: ops->span */
 };
 
 /* Returns 0 or -ENOMEM (of the host). */
 int ledger_init(struct ledger *l);
 void ledger_destroy(struct ledger *l);
+
+/* Until now, nothing is left in path_count. Called at the end of a run. */
+void ledger_settle(struct ledger *l);
 
 /* Forgets all times and counts. The paths stay. */
 void ledger_restart(struct ledger *l);

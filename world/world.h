@@ -432,6 +432,23 @@ static inline void charge_ns(u64 ns)
 }
 
 /*
+ * A path is charged as a whole: its time, which is added up when the machine is created, in as few steps as
+ * what happens on the way can bear, and its operations by one count instead of one each. @op is in it @nr
+ * times; returns what that takes, ns.
+ */
+static inline u32 world_path_add(struct world *w, u32 path, enum world_cost op, u32 nr)
+{
+	w->ledger.path_nr[path][op] += (u8)nr;
+	return w->hw->cost_ns[op] * nr;
+}
+
+/* Counts the path's operations; the caller moves the clock. */
+static __always_inline void __count_path(struct world_cpu *c, u32 path)
+{
+	c->ledger->path_count[path] += 1;
+}
+
+/*
  * Order point: returns when no runnable CPU is behind this one, after running the interrupts that
  * are due. Never switches tasks. Loops without any other order point must call it.
  */
@@ -749,6 +766,30 @@ static inline void spin_unlock(struct spinlock *l)
 	l->free_at = c->clock;
 }
 
+/*
+ * May the running CPU take @l at once, and does it have its line? Then, without an order point in between,
+ * nobody can see that it is taken: __spin_held() says afterwards that it has been, since @taken_at, and the
+ * caller's path has paid for it.
+ */
+static __always_inline bool __spin_is_at_hand(const struct world_cpu *c, const struct spinlock *l)
+{
+	return !l->owner && l->free_at <= c->clock && l->line.holder == c->id + 1u;
+}
+
+static __always_inline void __spin_held(struct world_cpu *c, struct spinlock *l, u64 taken_at)
+{
+	struct ledger_lock_stat *st = &c->ledger->lock[l->class];
+	u64 held = c->clock - taken_at;
+
+	__spin_check_use(c, l);
+	st->acquisitions += 1;
+	st->hold_ns += held;
+	if (held > st->hold_ns_max)
+		st->hold_ns_max = held;
+	l->line.version += 1;
+	l->free_at = c->clock;
+}
+
 static inline bool spin_is_locked(const struct spinlock *l)
 {
 	return l->owner || l->free_at > world_self->clock;
@@ -863,6 +904,34 @@ static __always_inline void up_read(struct rw_semaphore *s)
 	VM_BUG_ON(s->nr_readers <= 0);
 	__charge2(c, __world_line_write(c, &s->line), COST_RWSEM);
 	/* The last reader to come here is not always the last in time. */
+	if (s->read_free_at < c->clock)
+		s->read_free_at = c->clock;
+	if (--s->nr_readers == 0)
+		__rwsem_held(c, s);
+	if (unlikely(s->nr_waiters))
+		c->w->ops->up(s, false);
+}
+
+/* The same for readers of a semaphore, whom others can see: is it free, and its line here? */
+static __always_inline bool __rwsem_is_at_hand(const struct world_cpu *c,
+                                               const struct rw_semaphore *s)
+{
+	return rwsem_is_free(s, c, false) && s->line.holder == c->id + 1u;
+}
+
+/* Taken for read as of @now, and given back; the line has been paid for. */
+static __always_inline void __down_read_paid(struct world_cpu *c, struct rw_semaphore *s, u64 now)
+{
+	s->nr_readers += 1;
+	s->line.version += 1;
+	if (s->nr_readers == 1)
+		s->taken_at = now;
+	c->ledger->lock[s->class].acquisitions += 1;
+}
+
+static __always_inline void __up_read_paid(struct world_cpu *c, struct rw_semaphore *s)
+{
+	s->line.version += 1;
 	if (s->read_free_at < c->clock)
 		s->read_free_at = c->clock;
 	if (--s->nr_readers == 0)
