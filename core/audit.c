@@ -102,7 +102,7 @@ static void check_frame(struct census *c, u64 pfn)
 	VM_BUG_ON_MSG(place == FRAME_LRU && p->refcount <= 0, "frame 0x%lx: refcount %d on an LRU",
 	              pfn, p->refcount);
 	for (u32 i = 0; i < ARRAY_SIZE(counted_flags); i++)
-		c->nr_flag[i] += page_test(p, counted_flags[i].flag);
+		c->nr_flag[i] += page_test(p, counted_flags[i].flag) ? compound_nr(p) : 0;
 }
 
 /* Frames that the one at @pfn, just checked, stands for: a compound page's tails are in its place. */

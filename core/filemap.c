@@ -187,7 +187,7 @@ void set_page_writeback(struct machine *m, struct page *page)
 	charge(COST_PAGE_FLAG);
 	page_set(page, PG_writeback);
 	tag_writeback(m, page, true);
-	mod_writeback(m, page, 1);
+	mod_writeback(m, page, compound_nr(page));
 }
 
 /*
@@ -209,7 +209,7 @@ void end_page_writeback(struct machine *m, struct page *page)
 		rotate_full_batch(m);
 	acct_reclaim_writeback(m, page);
 	world_order();
-	mod_writeback(m, page, -1);
+	mod_writeback(m, page, -(long)compound_nr(page));
 	waiters = page_test(page, PG_waiters);
 	page_clear(page, PG_writeback);
 	if (free && page_test_clear(page, PG_reclaim))

@@ -118,6 +118,13 @@ void split_queue_put_back(struct pglist_data *pgdat, struct page *head);
 void deferred_split_audit(struct machine *m);
 void split_queues_init(struct machine *m); /* boot */
 
+/* ---- huge_swap.c ----------------------------------------------------------------------------- */
+
+/* Reclaim need not split @head: it has slots, or may be given some. Page locked. */
+bool may_swap_out_whole(struct machine *m, struct page *head);
+/* try_to_unmap() of a huge page in the swap cache: its entries become swap entries. */
+enum ttu_result try_to_unmap_huge(struct machine *m, struct page *head, u32 flags);
+
 static inline int split_huge_page(struct machine *m, struct page *page)
 {
 	return split_huge_page_to_list(m, page, NULL);

@@ -71,6 +71,8 @@ void deferred_split_huge_page(struct machine *m, struct page *head)
 
 	if (m->knob.thp_partial == THP_PARTIAL_PAGE) /* it is being split this moment */
 		return;
+	if (page_test(head, PG_swapcache)) /* reclaim is at it */
+		return;
 	spin_lock_irq(&pgdat->split_queue_lock);
 	if (!(head[1].compound_flags & COMPOUND_DEFERRED)) {
 		count_vm_event(m, THP_DEFERRED_SPLIT_PAGE);
@@ -136,6 +138,12 @@ void free_huge_page(struct machine *m, struct page *head)
 		spin_unlock_irq(&pgdat->split_queue_lock);
 	}
 	free_compound_page(m, head);
+}
+
+/* References that the swap cache has: one for each page. */
+static s32 swap_cache_references(const struct page *head)
+{
+	return page_test(head, PG_swapcache) ? (s32)compound_nr(head) : 0;
 }
 
 /* ---- searching the reverse map --------------------------------------------------------------------------- */
@@ -301,7 +309,7 @@ static void freeze_by_page(struct split *s)
 	for (u32 i = 0; i < HPAGE_PMD_NR; i++) {
 		struct interval_node *node;
 
-		if (READ_ONCE(s->head->refcount) == 1)
+		if (READ_ONCE(s->head->refcount) == 1 + swap_cache_references(s->head))
 			return;
 		charge(COST_RMAP_LOOKUP);
 		split_for_each_vma(node, s, s->index + i, s->index + i)
@@ -398,7 +406,8 @@ static void unfreeze_page(struct split *s)
 /* What tails have in common with their head. */
 #define SPLIT_FLAGS                                                                                \
 	(1u << PG_referenced | 1u << PG_swapbacked | 1u << PG_uptodate | 1u << PG_active |         \
-	 1u << PG_locked | 1u << PG_unevictable | 1u << PG_dirty | 1u << PG_workingset)
+	 1u << PG_locked | 1u << PG_unevictable | 1u << PG_dirty | 1u << PG_workingset |           \
+	 1u << PG_swapcache)
 
 /* Tail @i; lru_lock held, and references frozen. */
 static void split_tail(struct split *s, u32 i, struct lruvec *lruvec, struct page_list *list)
@@ -411,7 +420,8 @@ static void split_tail(struct split *s, u32 i, struct lruvec *lruvec, struct pag
 	charge_n(COST_PAGE_FLAG, 2);
 	VM_BUG_ON(tail->refcount || tail->mapcount);
 	tail->flags = (head->flags & ~PAGE_FLAGS_MASK) | (head->flags & SPLIT_FLAGS);
-	tail->refcount = 1; /* the caller's, to be dropped at the end */
+	/* The caller's, to be dropped at the end, and the swap cache's. */
+	tail->refcount = 1 + page_test(head, PG_swapcache);
 	tail->mapping = head->mapping;
 	tail->index = s->index + i;
 	if (page_test(head, PG_lru)) {
@@ -439,7 +449,7 @@ static void __split_huge_page(struct split *s, struct page *page, struct page_li
 	for (u32 i = HPAGE_PMD_NR - 1; i; i--)
 		split_tail(s, i, lruvec, list);
 	page_clear(head, PG_compound);
-	head->refcount = 1;
+	head->refcount = 1 + page_test(head, PG_swapcache);
 	spin_unlock_irq(&lruvec->lru_lock);
 
 	span_enter(SPAN_UNFREEZE);
@@ -448,6 +458,8 @@ static void __split_huge_page(struct split *s, struct page *page, struct page_li
 	for (u32 i = 0; i < HPAGE_PMD_NR; i++) {
 		if (head + i == page)
 			continue;
+		if (page_test(head + i, PG_swapcache) && !page_mapped(head + i))
+			try_to_free_swap(m, head + i);
 		unlock_page(m, head + i);
 		put_page(m, head + i);
 	}
@@ -464,7 +476,7 @@ static bool split_freeze_refs(struct split *s)
 	if (mapcount_doubles(s->m))
 		charge_n(COST_COMPOUND_TAIL, HPAGE_PMD_NR);
 	charge(COST_ATOMIC);
-	ok = s->head->refcount == 1 && !s->head[1].total_mapcount;
+	ok = s->head->refcount == 1 + swap_cache_references(s->head) && !s->head[1].total_mapcount;
 	if (ok) {
 		s->head->refcount = 0;
 		split_queue_forget(pgdat, s->head);
@@ -482,7 +494,8 @@ static int do_split(struct split *s, struct page *page, struct page_list *list)
 		charge_n(COST_COMPOUND_TAIL, HPAGE_PMD_NR);
 	world_order();
 	/* Every entry has a reference, the caller has one: more are pins, batches, other isolations. */
-	if (head->refcount != head[1].total_mapcount + 1)
+	if (head->refcount != head[1].total_mapcount + swap_cache_references(head) + 1 ||
+	    page_test(head, PG_writeback))
 		return -EBUSY;
 	prep_tails(m, head);
 	span_enter(SPAN_FREEZE);

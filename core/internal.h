@@ -1065,11 +1065,17 @@ void swap_destroy(struct machine *m);
 #define COUNT_CONTINUED 0x80
 
 /* A slot with count 0 and SWAP_HAS_CACHE; .v == 0: none. Slot 0 of an area (the header) is never given out. */
-swp_entry_t get_swap_page(struct machine *m);
+swp_entry_t get_swap_pages(struct machine *m, u32 nr); /* 1, or a huge page's, in a row */
+static inline swp_entry_t get_swap_page(struct machine *m)
+{
+	return get_swap_pages(m, 1);
+}
+
 int swap_duplicate(struct machine *m, swp_entry_t entry);    /* one more pte; -ENOMEM */
 int swapcache_prepare(struct machine *m, swp_entry_t entry); /* take HAS_CACHE: -EEXIST, -ENOENT */
 void swap_free(struct machine *m, swp_entry_t entry);        /* one pte less */
-void swapcache_free(struct machine *m, swp_entry_t entry);   /* HAS_CACHE dropped */
+void swapcache_free_nr(struct machine *m, swp_entry_t entry, u32 nr);
+void swapcache_free(struct machine *m, swp_entry_t entry); /* HAS_CACHE dropped */
 bool free_swap_and_cache(struct machine *m,
                          swp_entry_t entry); /* swap_free, and the cached page if last */
 bool try_to_free_swap(struct machine *m,
@@ -1087,7 +1093,8 @@ void swapfile_audit(struct machine *m);
 
 /* ---- swap_state.c: swap cache and readahead --------------------------------------------------------------------------- */
 
-bool add_to_swap(struct machine *m, struct page *page); /* page locked; slot + cache + dirty */
+bool add_to_swap(struct machine *m, struct page *page);      /* page locked; slot + cache + dirty */
+bool add_huge_to_swap(struct machine *m, struct page *head); /* the same for a huge page, whole */
 void delete_from_swap_cache(struct machine *m, struct page *page); /* page locked */
 void __delete_from_swap_cache(struct machine *m, struct page *page,
                               u64 shadow); /* tree lock held */

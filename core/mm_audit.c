@@ -351,7 +351,9 @@ static void audit_compound(struct machine *m, const struct rmap_count *c, u64 pf
 	}
 	VM_BUG_ON_MSG(head[1].total_mapcount != total, "pfn 0x%lx: total mapcount %d, entries %d",
 	              pfn, head[1].total_mapcount, total);
-	VM_BUG_ON_MSG(head->refcount < total, "pfn 0x%lx: refcount %d, entries %d", pfn,
+	if (page_test(head, PG_swapcache))
+		total += (s32)compound_nr(head);
+	VM_BUG_ON_MSG(head->refcount < total, "pfn 0x%lx: refcount %d, entries and cache %d", pfn,
 	              head->refcount, total);
 }
 

@@ -104,6 +104,12 @@ static bool plug_merge(struct blk_plug *plug, u32 disk, bool write, u64 sector, 
 
 /* ---- completion, in interrupt context ------------------------------------------------------------ */
 
+/* Has all of it been written? (Linux writes a huge page by one bio.) */
+static bool whole_page_written(struct page *head)
+{
+	return !page_is_compound(head) || !--head[3].nr_writes;
+}
+
 /*
  * A page that could not be written stays dirty and keeps its slot. PG_reclaim is cleared, so that it
  * is not brought back to the tail at once to fail again.
@@ -114,14 +120,15 @@ static void end_swap_write(struct world_io *io, int err)
 
 	world_latency(HIST_SWAP_WRITE, io->submitted_at);
 	for (u32 i = 0; i < io->nr_pages; i++) {
-		struct page *page = pfn_to_page(m, io->pfn[i]);
+		struct page *page = compound_head(pfn_to_page(m, io->pfn[i]));
 
 		if (err) {
 			page_set(page, PG_dirty);
 			page_clear(page, PG_reclaim);
 			m->nr_swap_errors[1] += 1;
 		}
-		end_page_writeback(m, page);
+		if (whole_page_written(page))
+			end_page_writeback(m, page);
 	}
 	pool_free(&m->io_pool, pool_index(&m->io_pool, io));
 }
@@ -193,18 +200,39 @@ static void swap_submit(struct machine *m, struct page *page, bool write)
 
 static void __swap_writepage(struct machine *m, struct page *page)
 {
-	count_vm_event(m, PSWPOUT);
-	count_vm_events(m, PGPGOUT, KB_PER_PAGE);
+	u32 nr = compound_nr(page);
+	struct blk_plug plug;
+
+	count_vm_events(m, PSWPOUT, nr);
+	count_vm_events(m, PGPGOUT, nr * KB_PER_PAGE);
 	set_page_writeback(m, page);
+	if (likely(nr == 1)) {
+		unlock_page(m, page);
+		swap_submit(m, page, true);
+		return;
+	}
+	count_vm_event(m, THP_SWPOUT);
+	page[3].nr_writes = nr;
 	unlock_page(m, page);
-	swap_submit(m, page, true);
+	blk_start_plug(m, &plug);
+	for (u32 i = 0; i < nr; i++)
+		swap_submit(m, page + i, true);
+	blk_finish_plug(m, &plug);
+}
+
+static bool zram_store_all(struct machine *m, struct swap_info_struct *si, struct page *page)
+{
+	for (u32 i = 0; i < compound_nr(page); i++)
+		if (!zram_store(m, si, swp_offset(page_swap_entry(m, page + i))))
+			return false;
+	return true;
 }
 
 /* The page stays locked while it waits for the compressor. There may be no room left for it. */
 static void zram_writepage(struct machine *m, struct swap_info_struct *si, struct page *page)
 {
 	zram_stream_get(si);
-	if (zram_store(m, si, swp_offset(page_swap_entry(m, page)))) {
+	if (zram_store_all(m, si, page)) {
 		__swap_writepage(m, page);
 	} else {
 		/* As end_swap_write() does with an error. */

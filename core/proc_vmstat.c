@@ -189,7 +189,7 @@ static const struct counter event_6_18[] = {
 	NONE("thp_underused_split_page"), EVENT(THP_SPLIT_PMD, "thp_split_pmd"), EVENT(THP_SCAN_EXCEED_NONE_PTE, "thp_scan_exceed_none_pte"),
 	EVENT(THP_SCAN_EXCEED_SWAP_PTE, "thp_scan_exceed_swap_pte"), EVENT(THP_SCAN_EXCEED_SHARE_PTE, "thp_scan_exceed_share_pte"),
 	NONE("thp_split_pud"), EVENT(THP_ZERO_PAGE_ALLOC, "thp_zero_page_alloc"), EVENT(THP_ZERO_PAGE_ALLOC_FAILED, "thp_zero_page_alloc_failed"),
-	NONE("thp_swpout"), NONE("thp_swpout_fallback"), NONE("balloon_inflate"),
+	EVENT(THP_SWPOUT, "thp_swpout"), EVENT(THP_SWPOUT_FALLBACK, "thp_swpout_fallback"), NONE("balloon_inflate"),
 	NONE("balloon_deflate"), NONE("balloon_migrate"), EVENT(SWAP_RA, "swap_ra"),
 	EVENT(SWAP_RA_HIT, "swap_ra_hit"), NONE("swpin_zero"), NONE("swpout_zero"),
 	NONE("ksm_swpin_copy"), NONE("cow_ksm"), NONE("zswpin"), NONE("zswpout"), NONE("zswpwb"),

@@ -517,6 +517,8 @@ enum ttu_result try_to_unmap(struct machine *m, struct page *page, u32 flags)
 	VM_BUG_ON(!page_test(page, PG_locked));
 	if (!page_is_anon(page))
 		return try_to_unmap_file(m, page, flags);
+	if (unlikely(page_is_compound(page)))
+		return try_to_unmap_huge(m, page, flags);
 	anon_vma = page_lock_anon_vma(m, page, false, &busy);
 	if (!anon_vma)
 		return page_mapped(page) ? SWAP_FAIL : SWAP_SUCCESS;

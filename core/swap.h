@@ -17,7 +17,7 @@
 /* Up to this many levels of COUNT_CONTINUED, a byte each in Linux. */
 #define SWAP_CONT_MAX 0x7f
 
-/* A run of SWAPFILE_CLUSTER slots, aligned. Links are cluster numbers + 1. */
+/* A run of 2^cluster_shift slots, aligned. Links are cluster numbers + 1. */
 struct swap_cluster {
 	struct spinlock lock; /* 6.12 on */
 	u32 next;             /* (l) */
@@ -77,6 +77,7 @@ struct swap_info_struct {
 
 	struct swap_cluster *cluster; /* [nr_clusters]; NULL: found by scanning */
 	u64 nr_clusters;              /* (c) */
+	u32 cluster_shift;            /* (c) 256 slots; from 4.13 on a huge page's 512 */
 	struct swap_cluster_head clusters[NR_SWAP_CLUSTER_LISTS]; /* (l) */
 
 	u64 *cache;                 /* (T) [max] see swap_state.c */
@@ -107,7 +108,7 @@ void zram_audit(const struct swap_info_struct *si);
 static inline struct spinlock *swap_slot_lock(struct swap_info_struct *si, u64 offset)
 {
 	if (si->by_list)
-		return &si->cluster[offset / SWAPFILE_CLUSTER].lock;
+		return &si->cluster[offset >> si->cluster_shift].lock;
 	return &si->lock;
 }
 
@@ -130,6 +131,7 @@ void swap_range_free(struct swap_info_struct *si, u64 offset);
 /* Slots of @si for the swap cache (map becomes SWAP_HAS_CACHE). No lock held; .v == 0: none. */
 swp_entry_t get_swap_slot_3_12(struct machine *m, struct swap_info_struct *si);
 swp_entry_t get_swap_slot_6_12(struct machine *m, struct swap_info_struct *si);
+swp_entry_t get_swap_cluster(struct machine *m, struct swap_info_struct *si); /* 6.12 */
 
 /* Builds the lists of free clusters. */
 void swap_clusters_init(struct machine *m, struct swap_info_struct *si);

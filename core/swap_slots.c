@@ -70,14 +70,19 @@ static void cluster_list_add_tail(struct swap_info_struct *si, struct swap_clust
 	head->last = link;
 }
 
+static u32 cluster_size(const struct swap_info_struct *si)
+{
+	return 1u << si->cluster_shift;
+}
+
 static u64 cluster_start(const struct swap_info_struct *si, const struct swap_cluster *c)
 {
-	return (u64)(c - si->cluster) * SWAPFILE_CLUSTER;
+	return (u64)(c - si->cluster) << si->cluster_shift;
 }
 
 static u64 cluster_end(const struct swap_info_struct *si, const struct swap_cluster *c)
 {
-	return min_t(u64, cluster_start(si, c) + SWAPFILE_CLUSTER, si->max);
+	return min_t(u64, cluster_start(si, c) + cluster_size(si), si->max);
 }
 
 /* Usable slots. */
@@ -96,19 +101,19 @@ void swap_clusters_init(struct machine *m, struct swap_info_struct *si)
 
 	if (si->rotating && !si->by_list)
 		return;
-	si->nr_clusters = DIV_ROUND_UP(si->max, SWAPFILE_CLUSTER);
+	si->nr_clusters = DIV_ROUND_UP(si->max, cluster_size(si));
 	si->cluster = arena_array(&si->arena, struct swap_cluster, si->nr_clusters);
 	if (!si->by_list) {
 		u64 r = rand_hash(m->world->seed, SWAP_START_STREAM, si->type, 0);
 
 		si->cluster_next = 1 + r % si->highest_bit;
-		first = si->cluster_next / SWAPFILE_CLUSTER;
+		first = si->cluster_next >> si->cluster_shift;
 	} else {
 		si->cluster_next = 0;
 	}
 	for (u64 i = 0; i < si->nr_clusters; i++) {
 		struct swap_cluster *c = &si->cluster[(first + i) % si->nr_clusters];
-		bool part = cluster_capacity(si, c) < SWAPFILE_CLUSTER;
+		bool part = cluster_capacity(si, c) < cluster_size(si);
 
 		spin_lock_init(m->world, &c->lock, LOCK_SWAP_INFO);
 		c->list = SWAP_CLUSTERS_NONE;
@@ -127,7 +132,7 @@ static enum swap_cluster_list cluster_list_for(const struct swap_info_struct *si
 
 	if (c->count == capacity)
 		return SWAP_CLUSTERS_FULL;
-	return c->count || capacity < SWAPFILE_CLUSTER ? SWAP_CLUSTERS_NONFULL : SWAP_CLUSTERS_FREE;
+	return c->count || capacity < cluster_size(si) ? SWAP_CLUSTERS_NONFULL : SWAP_CLUSTERS_FREE;
 }
 
 /* 6.12, cluster lock held. */
@@ -146,7 +151,7 @@ static void cluster_relocate(struct swap_info_struct *si, struct swap_cluster *c
 /* A cluster that is used for the first time leaves the free list, whose head it is. */
 void inc_cluster_info_page(struct swap_info_struct *si, u64 offset)
 {
-	struct swap_cluster *c = &si->cluster[offset / SWAPFILE_CLUSTER];
+	struct swap_cluster *c = &si->cluster[offset >> si->cluster_shift];
 
 	c->count += 1;
 	VM_BUG_ON(c->count > cluster_capacity(si, c));
@@ -158,13 +163,13 @@ void inc_cluster_info_page(struct swap_info_struct *si, u64 offset)
 
 void dec_cluster_info_page(struct swap_info_struct *si, u64 offset)
 {
-	struct swap_cluster *c = &si->cluster[offset / SWAPFILE_CLUSTER];
+	struct swap_cluster *c = &si->cluster[offset >> si->cluster_shift];
 
 	VM_BUG_ON(!c->count);
 	c->count -= 1;
 	if (si->by_list)
 		cluster_relocate(si, c);
-	else if (!c->count && cluster_capacity(si, c) == SWAPFILE_CLUSTER)
+	else if (!c->count && cluster_capacity(si, c) == cluster_size(si))
 		cluster_list_add_tail(si, c, SWAP_CLUSTERS_FREE);
 }
 
@@ -305,7 +310,7 @@ static void try_ssd_cluster(struct machine *m, struct swap_info_struct *si, u64 
 		if (!*next) /* it stays on the list until its first slot is taken */
 			*next = cluster_start(si, cluster_at(si, si->clusters[0].first)) + 1;
 		slot = *next - 1;
-		end = cluster_end(si, &si->cluster[slot / SWAPFILE_CLUSTER]);
+		end = cluster_end(si, &si->cluster[slot >> si->cluster_shift]);
 
 		/* Others take from it too, when they find no free cluster. */
 		for (; slot < end && si->swap_map[slot]; slot++)
@@ -327,7 +332,7 @@ static void try_ssd_cluster(struct machine *m, struct swap_info_struct *si, u64 
 static bool ssd_cluster_conflict(struct machine *m, struct swap_info_struct *si, u64 offset)
 {
 	u32 first = si->clusters[SWAP_CLUSTERS_FREE].first;
-	struct swap_cluster *c = &si->cluster[offset / SWAPFILE_CLUSTER];
+	struct swap_cluster *c = &si->cluster[offset >> si->cluster_shift];
 
 	if (!first || c->list != SWAP_CLUSTERS_FREE || cluster_link(si, c) == first)
 		return false;
@@ -514,7 +519,7 @@ swp_entry_t get_swap_slot_6_12(struct machine *m, struct swap_info_struct *si)
 	u64 slot = 0;
 
 	if (next)
-		slot = cluster_take_slot(m, si, &si->cluster[(next - 1) / SWAPFILE_CLUSTER],
+		slot = cluster_take_slot(m, si, &si->cluster[(next - 1) >> si->cluster_shift],
 		                         next - 1);
 	if (!slot)
 		slot = cluster_list_take(m, si, SWAP_CLUSTERS_FREE);
@@ -527,6 +532,39 @@ swp_entry_t get_swap_slot_6_12(struct machine *m, struct swap_info_struct *si)
 			slot = cluster_list_take(m, si, SWAP_CLUSTERS_FREE);
 	}
 	return slot ? swp_entry(si->type, slot) : (swp_entry_t){0};
+}
+
+/*
+ * A whole free cluster, for a huge page: its slots, the first of them; .v == 0: there is none. (A rotating
+ * disk's current cluster is not looked at.)
+ */
+swp_entry_t get_swap_cluster(struct machine *m, struct swap_info_struct *si)
+{
+	swp_entry_t entry = {0};
+	struct swap_cluster *c;
+
+	while (!entry.v && (c = cluster_list_next(si, SWAP_CLUSTERS_FREE))) {
+		u64 start = cluster_start(si, c);
+
+		spin_lock(&c->lock);
+		if (!c->count) {
+			charge_n(COST_SWAP_SCAN, cluster_size(si));
+			charge(COST_SWAP_MAP);
+			c->count = (u16)cluster_size(si);
+			cluster_relocate(si, c);
+			spin_lock(&si->lock);
+			for (u64 i = start; i < start + cluster_size(si); i++) {
+				si->swap_map[i] = SWAP_HAS_CACHE;
+				swap_range_alloc(si, i);
+			}
+			spin_unlock(&si->lock);
+			entry = swp_entry(si->type, start);
+		}
+		spin_unlock(&c->lock);
+		world_order();
+	}
+	(void)m;
+	return entry;
 }
 
 /* ---- audit ------------------------------------------------------------------------------------------- */
@@ -546,7 +584,7 @@ void swap_clusters_audit(struct swap_info_struct *si)
 		VM_BUG_ON(si->by_list && c->list != cluster_list_for(si, c));
 		VM_BUG_ON(!si->by_list &&
 		          (c->list == SWAP_CLUSTERS_FREE) !=
-		                  (!count && cluster_capacity(si, c) == SWAPFILE_CLUSTER));
+		                  (!count && cluster_capacity(si, c) == cluster_size(si)));
 		nr_listed += c->list != SWAP_CLUSTERS_NONE;
 	}
 	for (int l = 0; l < NR_SWAP_CLUSTER_LISTS; l++) {

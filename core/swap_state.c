@@ -57,8 +57,8 @@ struct page *find_get_swap_page(struct machine *m, swp_entry_t entry)
 			return NULL;
 		page = cache_to_page(m, v);
 		charge(COST_PAGE_FLAG);
-		if (page->refcount > 0) {
-			page->refcount += 1;
+		if (compound_head(page)->refcount > 0) {
+			compound_head(page)->refcount += 1;
 			return page;
 		}
 	}
@@ -100,21 +100,66 @@ int add_to_swap_cache(struct machine *m, struct page *page, swp_entry_t entry, u
 	return 0;
 }
 
-/* The cache's reference is the caller's now. */
+/*
+ * A huge page in the cache has a slot, and a reference, for each of its pages. Each place names its page; the
+ * state is the head's. Page locked; the caller holds the slots.
+ */
+static void add_huge_to_swap_cache(struct machine *m, struct page *head, swp_entry_t entry)
+{
+	u64 *slot = &swap_info(m, entry)->cache[swp_offset(entry)];
+	struct spinlock *lock = swap_tree_lock(m, entry);
+	u32 nr = compound_nr(head);
+
+	VM_BUG_ON(!page_test(head, PG_locked) || page_test(head, PG_swapcache));
+	prep_tails(m, head);
+	head->refcount += (s32)nr;
+	page_set(head, PG_swapcache);
+	spin_lock_irq(lock);
+	charge(COST_RADIX);
+	charge_n(COST_PTE, nr);
+	for (u32 i = 0; i < nr; i++) {
+		VM_BUG_ON(cache_is_page(slot[i]));
+		m->page_private[page_to_pfn(m, head) + i] = entry.v + i;
+		slot[i] = cache_of_page(m, head + i);
+	}
+	mod_swapcache(m, head, nr);
+	spin_unlock_irq(lock);
+}
+
+bool add_huge_to_swap(struct machine *m, struct page *head)
+{
+	swp_entry_t entry;
+
+	span_enter(SPAN_ADD_TO_SWAP);
+	entry = get_swap_pages(m, compound_nr(head));
+	if (entry.v) {
+		add_huge_to_swap_cache(m, head, entry);
+		page_set(head, PG_dirty);
+	}
+	span_exit();
+	return entry.v != 0;
+}
+
+/* The cache's references are the caller's now. */
 void __delete_from_swap_cache(struct machine *m, struct page *page, u64 shadow)
 {
 	swp_entry_t entry = page_swap_entry(m, page);
 	u64 *slot = &swap_info(m, entry)->cache[swp_offset(entry)];
+	u32 nr = compound_nr(page);
 
 	VM_BUG_ON(!page_test(page, PG_locked));
 	VM_BUG_ON(!page_test(page, PG_swapcache));
 	VM_BUG_ON(page_test(page, PG_writeback));
 	VM_BUG_ON(*slot != cache_of_page(m, page));
 	charge(COST_RADIX);
-	*slot = cache_of_shadow(shadow);
-	m->page_private[page_to_pfn(m, page)] = 0;
+	if (unlikely(nr > 1))
+		charge_n(COST_PTE, nr);
+	for (u32 i = 0; i < nr; i++) {
+		slot[i] = cache_of_shadow(shadow);
+		m->page_private[page_to_pfn(m, page) + i] = 0;
+	}
 	page_clear(page, PG_swapcache);
-	mod_swapcache(m, page, -1);
+	mod_swapcache(m, page, -(long)nr);
 }
 
 /*
@@ -152,11 +197,13 @@ void delete_from_swap_cache(struct machine *m, struct page *page)
 {
 	swp_entry_t entry = page_swap_entry(m, page);
 	struct spinlock *lock = swap_tree_lock(m, entry);
+	u32 nr = compound_nr(page);
 
 	spin_lock_irq(lock);
 	__delete_from_swap_cache(m, page, 0);
 	spin_unlock_irq(lock);
-	swapcache_free(m, entry);
+	swapcache_free_nr(m, entry, nr);
+	page->refcount -= (s32)nr - 1;
 	put_page(m, page);
 }
 
@@ -371,6 +418,8 @@ struct page *lookup_swap_cache(struct machine *m, swp_entry_t entry, struct vm_a
 
 	if (!page)
 		return NULL;
+	if (unlikely(page_is_compound(page))) /* it was never read */
+		return page;
 	hit = page_test_clear(page, PG_readahead);
 	if (by_vma) {
 		u64 info = swap_ra_info(vma);
@@ -416,7 +465,8 @@ static void readahead_one(struct machine *m, swp_entry_t entry, gfp_t gfp, bool 
 		return;
 	if (allocated)
 		swap_readpage(m, page);
-	if (!wanted && (allocated || m->knob.swap_readahead == SWAP_RA_CLUSTER))
+	if (!wanted && !page_is_compound(page) &&
+	    (allocated || m->knob.swap_readahead == SWAP_RA_CLUSTER))
 		page_set(page, PG_readahead);
 	if (!wanted && allocated)
 		count_vm_event(m, SWAP_RA);
@@ -527,7 +577,7 @@ void swap_cache_audit(struct machine *m, struct swap_info_struct *si)
 {
 	for (u64 i = 0; i < si->max; i++) {
 		u64 v = si->cache[i];
-		const struct page *page;
+		struct page *page, *head;
 
 		VM_BUG_ON_MSG(cache_is_page(v) != !!(i && si->swap_map[i] & SWAP_HAS_CACHE),
 		              "slot %lu of area %u: map 0x%x, cache 0x%lx", i, si->type,
@@ -538,8 +588,9 @@ void swap_cache_audit(struct machine *m, struct swap_info_struct *si)
 		if (v & 1)
 			continue;
 		page = cache_to_page(m, v);
-		VM_BUG_ON(!page_test(page, PG_swapcache));
+		head = compound_head(page);
+		VM_BUG_ON(!page_test(head, PG_swapcache));
 		VM_BUG_ON(page_swap_entry(m, page).v != swp_entry(si->type, i).v);
-		VM_BUG_ON(page->refcount < 1 + page->mapcount);
+		VM_BUG_ON(head->refcount < (s32)compound_nr(head) + head->mapcount);
 	}
 }

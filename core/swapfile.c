@@ -296,6 +296,12 @@ void swapcache_free(struct machine *m, swp_entry_t entry)
 	swap_entry_put(m, entry, true);
 }
 
+void swapcache_free_nr(struct machine *m, swp_entry_t entry, u32 nr)
+{
+	for (u32 i = 0; i < nr; i++)
+		swap_entry_put(m, (swp_entry_t){entry.v + i}, true);
+}
+
 /*
  * For an interrupt: the area of @entry, locked, if its lock is free and giving back a slot needs no
  * other one. NULL: not now, or never.
@@ -334,16 +340,24 @@ static struct swap_info_struct *swap_avail_next(struct machine *m, u32 tried)
 	return NULL;
 }
 
-/* A slot for a page on its way into the swap cache. .v == 0: none. May switch tasks. */
-swp_entry_t get_swap_page(struct machine *m)
+/* Areas that know clusters only as where to search have none for a huge page. (4.13's to 6.11's are left out.) */
+static swp_entry_t get_slots(struct machine *m, struct swap_info_struct *si, u32 nr)
+{
+	if (nr == 1)
+		return m->get_swap_slot(m, si);
+	return si->by_list && nr == 1u << si->cluster_shift ? get_swap_cluster(m, si)
+	                                                    : (swp_entry_t){0};
+}
+
+swp_entry_t get_swap_pages(struct machine *m, u32 nr)
 {
 	swp_entry_t entry = {0};
 	u32 tried = 0;
 
 	charge(COST_SWAP_SLOT);
-	if (world_should_fail(m->world, WORLD_FAIL_SWAP_SLOT) || get_nr_swap_pages(m) <= 0)
+	if (world_should_fail(m->world, WORLD_FAIL_SWAP_SLOT) || get_nr_swap_pages(m) < (long)nr)
 		return entry;
-	atomic_long_add(-1, &m->nr_swap_pages);
+	atomic_long_add(-(long)nr, &m->nr_swap_pages);
 	for (;;) {
 		struct swap_info_struct *si;
 
@@ -352,13 +366,13 @@ swp_entry_t get_swap_page(struct machine *m)
 		spin_unlock(&m->swap_avail_lock);
 		if (!si)
 			break;
-		entry = m->get_swap_slot(m, si);
+		entry = get_slots(m, si, nr);
 		if (entry.v)
 			return entry;
 		tried |= 1u << si->type;
 	}
 	/* It filled up between the look at the count and now. */
-	atomic_long_add(1, &m->nr_swap_pages);
+	atomic_long_add(nr, &m->nr_swap_pages);
 	return entry;
 }
 
@@ -394,11 +408,29 @@ int page_swapcount(struct machine *m, struct page *page)
 
 /* ---- the swap cache's side ------------------------------------------------------------------------------ */
 
+/* Does any entry name a slot of the page? */
+static bool page_swapped(struct machine *m, struct page *page)
+{
+	swp_entry_t entry = page_swap_entry(m, page);
+	struct swap_info_struct *si = swap_info(m, entry);
+	u32 nr = compound_nr(page);
+	bool swapped = false;
+
+	if (likely(nr == 1))
+		return page_swapcount(m, page);
+	spin_lock(swap_slot_lock(si, swp_offset(entry)));
+	charge_n(COST_SWAP_SCAN, nr);
+	for (u32 i = 0; i < nr && !swapped; i++)
+		swapped = swap_count(si, swp_offset(entry) + i);
+	spin_unlock(swap_slot_lock(si, swp_offset(entry)));
+	return swapped;
+}
+
 bool try_to_free_swap(struct machine *m, struct page *page)
 {
-	VM_BUG_ON(!page_test(page, PG_locked));
+	VM_BUG_ON(!page_test(page, PG_locked) || page_is_tail(page));
 	if (!page_test(page, PG_swapcache) || page_test(page, PG_writeback) ||
-	    page_swapcount(m, page))
+	    page_swapped(m, page))
 		return false;
 	delete_from_swap_cache(m, page);
 	page_set(page, PG_dirty);
@@ -411,8 +443,12 @@ bool reuse_swap_page(struct machine *m, struct page *page)
 	int count = page->mapcount;
 
 	VM_BUG_ON(!page_test(compound_head(page), PG_locked));
-	if (page_is_compound(page))
-		return page_mapcount(page) <= 1;
+	if (page_is_compound(page)) {
+		count = page_mapcount(page);
+		if (count <= 1 && page_test(compound_head(page), PG_swapcache))
+			count += page_swapcount(m, page);
+		return count <= 1;
+	}
 	if (count > 1 || !page_test(page, PG_swapcache))
 		return count <= 1;
 	count += page_swapcount(m, page);
@@ -436,6 +472,7 @@ bool free_swap_and_cache(struct machine *m, swp_entry_t entry)
 	page = find_get_swap_page(m, entry);
 	if (!page)
 		return true;
+	page = compound_head(page);
 	if (trylock_page(m, page)) {
 		/*
 		 * Linux 4.0 looks it up under si->lock. Here the slot may have found a new user
@@ -456,6 +493,7 @@ bool try_to_reclaim_swap(struct machine *m, struct swap_info_struct *si, u64 off
 
 	if (!page)
 		return false;
+	page = compound_head(page);
 	/* The caller may be reclaim, with a page lock held: no waiting for another. */
 	if (trylock_page(m, page)) {
 		freed = try_to_free_swap(m, page);
@@ -503,6 +541,7 @@ static void swap_fill_in(struct machine *m, struct swap_info_struct *si)
 
 	/* One tree an area before 4.11, one per 64 MiB from then on (4b3ef9daa4fc). */
 	si->by_list = m->get_swap_slot == get_swap_slot_6_12;
+	si->cluster_shift = si->by_list ? 9 : 8;
 	si->tree_shift = si->by_list ? 14 : 63;
 	nr_trees = ((si->max - 1) >> si->tree_shift) + 1;
 	si->tree_lock = arena_array(&si->arena, struct spinlock, nr_trees);

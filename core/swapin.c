@@ -102,10 +102,11 @@ static int swap_in_failed(struct vm_fault *f, int err)
 /* ---- mapping -------------------------------------------------------------------------------------------- */
 
 /* Still what the entry named? Page locked. */
-static bool swap_page_valid(const struct machine *m, const struct page *page, swp_entry_t entry,
+static bool swap_page_valid(const struct machine *m, struct page *page, swp_entry_t entry,
                             bool direct)
 {
-	return direct || (page_test(page, PG_swapcache) && page_swap_entry(m, page).v == entry.v);
+	return direct || (page_test(compound_head(page), PG_swapcache) &&
+	                  page_swap_entry(m, page).v == entry.v);
 }
 
 /*
@@ -137,9 +138,9 @@ static pte_t map_swapped_page(struct vm_fault *f, struct page *page, swp_entry_t
 		page_set(page, PG_dirty);
 		swapcache_free(m, entry);
 	} else if (vm_swap_full(m) || f->vma->vm_flags & VM_LOCKED || page_test(page, PG_mlocked)) {
-		try_to_free_swap(m, page);
+		try_to_free_swap(m, compound_head(page));
 	}
-	if (unlikely(f->vma->vm_flags & VM_LOCKED) && mlock_today(m))
+	if (unlikely(f->vma->vm_flags & VM_LOCKED) && mlock_today(m) && !page_is_compound(page))
 		mlock_folio(m, page);
 	return pte;
 }
@@ -150,6 +151,7 @@ int do_swap_page(struct vm_fault *f)
 	swp_entry_t entry = pte_to_swp_entry(f->orig);
 	bool direct = false;
 	struct page *page;
+	struct page *head; /* whose lock and state are its */
 	int ret = 0;
 	int err;
 
@@ -162,9 +164,10 @@ int do_swap_page(struct vm_fault *f)
 		ret = VM_FAULT_MAJOR;
 		count_vm_event(m, PGMAJFAULT);
 	}
+	head = compound_head(page);
 	if (direct) {
 		lock_page(m, page); /* nobody else knows it but reclaim */
-	} else if (!lock_page_or_retry(f, page)) {
+	} else if (!lock_page_or_retry(f, head)) {
 		ret |= VM_FAULT_RETRY;
 		goto out_put;
 	}
@@ -172,21 +175,21 @@ int do_swap_page(struct vm_fault *f)
 		goto out_unlock;
 	if (!fault_lock_pte(f))
 		goto out_unlock;
-	if (!page_test(page, PG_uptodate)) {
+	if (!page_test(head, PG_uptodate)) {
 		ret |= VM_FAULT_SIGBUS;
 		spin_unlock(fault_ptl(f));
 		goto out_unlock;
 	}
 
 	f->orig = map_swapped_page(f, page, entry, direct);
-	unlock_page(m, page);
+	unlock_page(m, head);
 	if (f->write && !pte_write(f->orig))
 		return ret | do_wp_page(f); /* shared: copy it. Drops the table's lock. */
 	spin_unlock(fault_ptl(f));
 	return ret;
 
 out_unlock:
-	unlock_page(m, page);
+	unlock_page(m, head);
 	if (direct)
 		swapcache_free(m, entry);
 out_put:

@@ -9,7 +9,7 @@
  * A page is freed by freezing its references: 1, the isolation's, if it is lazily freed, 2 if the
  * swap cache has it, and if anybody else holds one it stays. Nobody finds a page with refcount 0.
  *
- * Left out: demotion, large folios, memcg's waiting for writeback.
+ * Left out: demotion, memcg's waiting for writeback.
  */
 #include "core/fs.h"
 #include "core/huge_memory.h"
@@ -75,10 +75,10 @@ static enum page_fate check_writeback(struct shrink *s, struct page *page)
 		return PAGE_GO_ON;
 	if (s->sc->kswapd && page_test(page, PG_reclaim) &&
 	    READ_ONCE(*lruvec_zone_flags(s->lruvec)) & ZONE_WRITEBACK) {
-		s->stat->nr_immediate += 1;
+		s->stat->nr_immediate += compound_nr(page);
 	} else {
 		page_set(page, PG_reclaim);
-		s->stat->nr_writeback += 1;
+		s->stat->nr_writeback += compound_nr(page);
 	}
 	return s->m->knob.writeback_met == WRITEBACK_ACTIVATE ? PAGE_ACTIVATE : PAGE_KEEP;
 }
@@ -123,16 +123,30 @@ static enum page_fate check_references(struct shrink *s, struct page *page, bool
 }
 
 /*
- * A huge page is split before anything is done to it, and its tails are looked at next. (Since 4.13 it may
- * be written to 512 slots in a row, where the swap area has them.) In use by somebody: later.
+ * A huge page gets a slot for each of its pages (4.13), or is split, and its tails are looked at next. In use by
+ * somebody: later.
  */
 static enum page_fate split_huge(struct shrink *s, struct page *page)
 {
+	bool whole;
+
 	if (!page_is_compound(page))
+		return PAGE_GO_ON;
+	whole = may_swap_out_whole(s->m, page);
+	if (whole && page_test(page, PG_swapcache))
 		return PAGE_GO_ON;
 	/* Nobody maps it, and this is the last that holds it. */
 	if (!page_mapped(page))
 		return PAGE_KEEP;
+	if (whole) {
+		if (!(s->sc->gfp & __GFP_IO))
+			return PAGE_KEEP;
+		if (READ_ONCE(page->refcount) != page[1].total_mapcount + 1)
+			return PAGE_ACTIVATE;
+		if (add_huge_to_swap(s->m, page))
+			return PAGE_GO_ON;
+		count_vm_event(s->m, THP_SWPOUT_FALLBACK);
+	}
 	return split_huge_page_to_list(s->m, page, s->pages) ? PAGE_ACTIVATE : PAGE_GO_ON;
 }
 
@@ -203,8 +217,8 @@ static enum page_fate after_write(struct shrink *s, struct page *page)
 
 	if (!(READ_ONCE(page->flags) >> PG_writeback & 1))
 		page_clear(page, PG_reclaim);
-	mod_node_state(page_zone(m, page), NR_VMSCAN_WRITE, 1);
-	s->stat->nr_pageout += 1;
+	mod_node_state(page_zone(m, page), NR_VMSCAN_WRITE, compound_nr(page));
+	s->stat->nr_pageout += compound_nr(page);
 	if (page_test(page, PG_writeback) || page_test(page, PG_dirty))
 		return PAGE_UNLOCKED;
 
@@ -223,8 +237,9 @@ static enum page_fate pageout(struct shrink *s, struct page *page)
 	struct machine *m = s->m;
 
 	charge_n(COST_PAGE_FLAG, 2);
-	/* The cache's reference and the isolation's: somebody else may be changing it. */
-	if (!page_test(page, PG_swapcache) || READ_ONCE(page->refcount) != 2)
+	/* The cache's references and the isolation's: somebody else may be changing it. */
+	if (!page_test(page, PG_swapcache) ||
+	    READ_ONCE(page->refcount) != 1 + (s32)compound_nr(page))
 		return PAGE_KEEP;
 	page_clear(page, PG_dirty);
 	page_set(page, PG_reclaim);
@@ -364,17 +379,18 @@ static bool remove_mapping(struct machine *m, struct page *page)
 {
 	swp_entry_t entry = page_swap_entry(m, page);
 	struct spinlock *lock = swap_tree_lock(m, entry);
+	u32 nr = compound_nr(page);
 
 	spin_lock_irq(lock);
-	if (!page_freeze_refs(page, 2))
+	if (!page_freeze_refs(page, 1 + (s32)nr))
 		goto out_unlock;
 	if (page_test(page, PG_dirty)) {
-		page->refcount = 2;
+		page->refcount = 1 + (s32)nr;
 		goto out_unlock;
 	}
 	__delete_from_swap_cache(m, page, workingset_eviction(m, page));
 	spin_unlock_irq(lock);
-	swapcache_free(m, entry);
+	swapcache_free_nr(m, entry, nr);
 	return true;
 
 out_unlock:
@@ -480,6 +496,19 @@ static void free_reclaimed(struct machine *m, struct page_list *list)
 		free_unref_page_list(m, list);
 }
 
+/* Huge pages. Returns how many small ones they are. */
+static unsigned long free_reclaimed_huge(struct machine *m, struct page_list *list)
+{
+	unsigned long nr = 0;
+	struct page *page;
+
+	while ((page = page_list_pop(list))) {
+		nr += compound_nr(page);
+		free_huge_page(m, page);
+	}
+	return nr;
+}
+
 /*
  * Locks: none held; takes page locks by trylock. May switch tasks. The pages freed leave together,
  * after the flush that their unmapping may still owe.
@@ -495,11 +524,12 @@ unsigned long shrink_page_list(struct machine *m, struct page_list *pages, struc
 	                   .rule = lazyfree_rule(m)};
 	unsigned long nr_activated = 0;
 	unsigned long nr_freed;
-	struct page_list free;
+	struct page_list free, huge;
 	struct page *page = page_list_last(pages);
 	struct page *next;
 
 	page_list_init(&free, pages->base);
+	page_list_init(&huge, pages->base);
 	for (; page; page = next) {
 		enum page_fate fate;
 
@@ -512,7 +542,7 @@ unsigned long shrink_page_list(struct machine *m, struct page_list *pages, struc
 		if (fate == PAGE_FREED) {
 			page_clear_freed(page);
 			page_list_del(pages, page);
-			page_list_add(&free, page);
+			page_list_add(unlikely(page_is_compound(page)) ? &huge : &free, page);
 			continue;
 		}
 		if (fate == PAGE_ACTIVATE)
@@ -523,6 +553,8 @@ unsigned long shrink_page_list(struct machine *m, struct page_list *pages, struc
 	nr_freed = free.nr;
 	try_to_unmap_flush(m);
 	free_reclaimed(m, &free);
+	if (unlikely(!page_list_empty(&huge)))
+		nr_freed += free_reclaimed_huge(m, &huge);
 	count_vm_events(m, PGACTIVATE, nr_activated);
 	return nr_freed;
 }

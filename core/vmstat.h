@@ -138,6 +138,8 @@ enum vm_item {
 	X(THP_SPLIT_PAGE_FAILED, "thp_split_page_failed")                                          \
 	X(THP_DEFERRED_SPLIT_PAGE, "thp_deferred_split_page")                                      \
 	X(THP_SPLIT_PMD, "thp_split_pmd")                                                          \
+	X(THP_SWPOUT, "thp_swpout")                                                                \
+	X(THP_SWPOUT_FALLBACK, "thp_swpout_fallback")                                              \
 	X(THP_ZERO_PAGE_ALLOC, "thp_zero_page_alloc")                                              \
 	X(THP_ZERO_PAGE_ALLOC_FAILED, "thp_zero_page_alloc_failed")                                \
 	X(UNEVICTABLE_PGRESCUED, "unevictable_pgs_rescued")                                        \

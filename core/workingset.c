@@ -63,7 +63,7 @@ u64 workingset_eviction(struct machine *m, struct page *page)
 	                       : m->knob.workingset_anon == KNOB_OFF)
 		return 0;
 	/* Counted from 1, so that no shadow is 0. */
-	workingset_age_nonresident(lruvec, 1);
+	workingset_age_nonresident(lruvec, compound_nr(page));
 	return pack_shadow(lruvec, lruvec->nonresident_age, page_test(page, PG_workingset));
 }
 

@@ -106,6 +106,9 @@ bool tlb_remove_page(struct mmu_gather *tlb, struct page *page)
 /* Drops the page's swap slot if it is the last user: trylock, as the caller must not sleep. */
 static void free_swap_cache(struct machine *m, struct page *page)
 {
+	if (likely(!(page->flags & (1u << PG_swapcache | 1u << PG_compound))))
+		return;
+	page = compound_head(page);
 	if (page_test(page, PG_swapcache) && !page_mapped(page) && trylock_page(m, page)) {
 		try_to_free_swap(m, page);
 		unlock_page(m, page);

@@ -183,8 +183,8 @@ TEST(free_slots_of_a_block_are_passed_over)
 			assert_int_equal(swap_duplicate(rig.m, e), 0);
 			swapcache_free(rig.m, e);
 		}
-		/* 4.0 fills slots from 1; cluster lists take the first whole cluster: 256 on. */
-		u64 base = p ? 256 : 0;
+		/* 4.0 fills slots from 1; cluster lists take the first whole cluster: 512 on. */
+		u64 base = p ? 512 : 0;
 
 		for (u64 i = 9; i < 16; i++)
 			if (i != 12)

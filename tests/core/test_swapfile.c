@@ -361,19 +361,19 @@ TEST(a_cluster_freed_under_its_cpu_is_not_used_twice)
 
 TEST(free_clusters_come_before_nonfull_ones)
 {
-	struct swap_info_struct *si = start(HW_DISK_FLASH, 4 * MiB, "6.18");
+	struct swap_info_struct *si = start(HW_DISK_FLASH, 8 * MiB, "6.18");
 	u64 first;
 
 	null_set_cpu(rig.w, 0);
 	first = take_slot();
-	assert_int_equal(first, SWAPFILE_CLUSTER); /* cluster 0 has the header: nonfull */
-	for (u64 i = 1; i < 256; i++)
+	assert_int_equal(first, 512); /* cluster 0 has the header: nonfull */
+	for (u64 i = 1; i < 512; i++)
 		assert_int_equal(take_slot(), first + i);
 	assert_int_equal(si->cluster[1].list, SWAP_CLUSTERS_FULL);
 	free_slot(first + 7);
 	assert_int_equal(si->cluster[1].list, SWAP_CLUSTERS_NONFULL);
-	assert_int_equal(take_slot(), 2 * SWAPFILE_CLUSTER);
-	for (u64 i = 1; i < 512; i++)
+	assert_int_equal(take_slot(), 2 * 512);
+	for (u64 i = 1; i < 1024; i++)
 		take_slot();
 	/* None is free any more. The nonfull list holds 0 and 1, in this order. */
 	assert_int_equal(take_slot(), 1);

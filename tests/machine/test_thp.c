@@ -22,7 +22,8 @@ struct thp_test {
 	void (*fn)(struct thp_test *t, u64 va); /* va: NR_HUGE huge pages, written */
 	void (*child)(struct thp_test *t, u64 va);
 	u64 va;
-	bool stop; /* the child may go */
+	u64 swap_mb; /* 0: none */
+	bool stop;   /* the child may go */
 };
 
 static void set(struct knobs *k, const char *name, const char *value)
@@ -67,6 +68,8 @@ static void on_machine(struct thp_test *t, const char *preset, const char *knob,
 	struct world *w;
 	long frames_at_boot;
 
+	if (t->swap_mb)
+		hw_add_flash(hw, t->swap_mb << 20);
 	assert_int_equal(0, knobs_preset(&k, preset));
 	set(&k, "thp.enabled", "always");
 	set(&k, "vm.min_free_kbytes", "512");
@@ -77,6 +80,8 @@ static void on_machine(struct thp_test *t, const char *preset, const char *knob,
 	assert_non_null(w);
 	t->m = machine_create(w, &k, err, sizeof(err));
 	assert_non_null(t->m);
+	if (t->swap_mb)
+		assert_int_equal(0, do_swapon(t->m, 0, -1));
 	frames_at_boot = frames_out(t->m);
 	struct task *task = task_create(t->m, "thp", NULL, task_main, t);
 
@@ -341,6 +346,56 @@ TEST(advice_decides_who_gets_huge_pages)
 {
 	on_machine(&(struct thp_test){.fn = advised}, "4.5", "thp.enabled", "madvise");
 	on_machine(&(struct thp_test){.fn = advised}, "6.18", "thp.enabled", "madvise");
+}
+
+/* ---- swapping out ---- */
+
+/* More than there is, filled and read twice. */
+static void swap_out(struct thp_test *t, u64 va)
+{
+	const u64 len = 72 << 20;
+	u64 map;
+
+	assert_int_equal(0, mm_access(t->m, va, NR_HUGE * HUGE, WORLD_FILL, 0));
+	assert_int_equal(0, do_mmap(t->m, len, MM_PROT_READ | MM_PROT_WRITE, 0, &map));
+	assert_int_equal(0, mm_access(t->m, map, len, WORLD_FILL, 0));
+	assert_int_equal(0, mm_access(t->m, va, NR_HUGE * HUGE, WORLD_SCAN, 0));
+	assert_int_equal(0, mm_access(t->m, map, len, WORLD_SCAN, 0));
+}
+
+static void swap_out_whole(struct thp_test *t, u64 va)
+{
+	swap_out(t, va);
+	assert_true(event(t, THP_SWPOUT) > 0);
+	assert_true(event(t, PSWPOUT) >= event(t, THP_SWPOUT) * HPAGE_PMD_NR);
+	assert_int_equal(0, event(t, THP_SWPOUT_FALLBACK));
+}
+
+static void swap_out_split(struct thp_test *t, u64 va)
+{
+	swap_out(t, va);
+	assert_int_equal(0, event(t, THP_SWPOUT));
+	assert_true(event(t, THP_SPLIT_PAGE) > 0);
+}
+
+/* Every third time no slots are found. */
+static void swap_out_fallback(struct thp_test *t, u64 va)
+{
+	t->m->world->fail_every[WORLD_FAIL_SWAP_SLOT] = 3;
+	swap_out(t, va);
+	assert_true(event(t, THP_SWPOUT) > 0);
+	assert_true(event(t, THP_SWPOUT_FALLBACK) > 0);
+	assert_true(event(t, THP_SPLIT_PAGE) > 0);
+}
+
+TEST(since_4_13_huge_pages_are_swapped_out_whole_where_there_is_room)
+{
+	on_machine(&(struct thp_test){.fn = swap_out_split, .swap_mb = 128}, "4.0", NULL, NULL);
+	on_machine(&(struct thp_test){.fn = swap_out_split, .swap_mb = 128}, "4.5", NULL, NULL);
+	on_machine(&(struct thp_test){.fn = swap_out_split, .swap_mb = 128}, "6.18", "thp.swapout",
+	           "split");
+	on_machine(&(struct thp_test){.fn = swap_out_whole, .swap_mb = 128}, "6.18", NULL, NULL);
+	on_machine(&(struct thp_test){.fn = swap_out_fallback, .swap_mb = 128}, "6.18", NULL, NULL);
 }
 
 TEST_MAIN("thp")

@@ -1,0 +1,147 @@
+/*
+ * Huge pages that are swapped out whole (Linux 4.13 on: mm/vmscan.c, mm/rmap.c; knob thp.swapout).
+ *
+ * Where a swap area has as many free slots in a row, a huge page gets them all and is written as it is. Its
+ * PMD entries become tables first, and then every entry a swap entry of its own; pages are read back one by
+ * one. While it is in the swap cache it has a reference for each of its slots, and whoever faults meanwhile
+ * maps a part of it. Otherwise (no slots, or a part of it is mapped by nobody) it is split, as it always
+ * was to 4.12.
+ */
+#include "core/huge_memory.h"
+#include "core/rmap.h"
+#include "core/swap.h"
+
+/* ---- out of the page tables ---------------------------------------------------------------------------- */
+
+/* Part of a huge page that one VMA maps. */
+struct huge_range {
+	struct vm_area_struct *vma;
+	u32 first; /* of the huge page's pages */
+	u32 last;
+	u64 va; /* of the first */
+};
+
+static struct huge_range huge_range(const struct page *head, struct vm_area_struct *vma)
+{
+	u64 begin = max(head->index, vma->vm_pgoff);
+	u64 end = min(head->index + compound_nr(head), vma->vm_pgoff + vma_pages(vma));
+
+	return (struct huge_range){
+		.vma = vma,
+		.first = (u32)(begin - head->index),
+		.last = (u32)(end - 1 - head->index),
+		.va = vma->vm_start + ((begin - vma->vm_pgoff) << PAGE_SHIFT),
+	};
+}
+
+/* TTU_SPLIT_HUGE_PMD: a PMD entry that maps the page becomes a table. The rmap lock is held. */
+static void split_pmd_of(struct machine *m, struct page *head, const struct huge_range *r)
+{
+	pte_t *pmd;
+	u32 pmd_table = pt_find_pmd(m, r->vma->vm_mm, r->va, &pmd);
+
+	if (!pmd_table || !pte_huge(READ_ONCE(*pmd)))
+		return;
+	spin_lock(pmd_lockptr(m, pmd_table));
+	if (pte_huge(*pmd) && pte_pfn(*pmd) == page_to_pfn(m, head))
+		split_huge_pmd_locked(m, r->vma, pmd_table, pmd, r->va & PMD_MASK, false);
+	spin_unlock(pmd_lockptr(m, pmd_table));
+}
+
+/* The pte becomes page @i's swap entry. False: no memory for the slot's count. Its table is locked. */
+static bool swap_out_part(struct machine *m, struct page *head, u32 i, u32 table, pte_t *pte)
+{
+	if (swap_duplicate(m, page_swap_entry(m, head + i)) < 0)
+		return false;
+	if (pte_dirty(*pte))
+		page_set(head, PG_dirty);
+	charge_n(COST_PTE, 2);
+	set_pte(m, table, pte, swp_entry_to_pte(page_swap_entry(m, head + i)));
+	page_remove_rmap(m, head + i);
+	VM_BUG_ON(head->refcount < 2);
+	head->refcount -= 1;
+	charge(COST_PAGE_FLAG);
+	return true;
+}
+
+/* All entries of one VMA, under one hold of its table's lock. */
+static enum ttu_result unmap_huge_one(struct machine *m, struct page *head, struct huge_range *r,
+                                      u32 flags)
+{
+	struct mm_struct *mm = r->vma->vm_mm;
+	u64 pfn = page_to_pfn(m, head);
+	bool ok = true;
+	long nr = 0;
+	u32 table;
+	pte_t *pte;
+
+	charge2(COST_RMAP_STEP, COST_PTE_COLD);
+	split_pmd_of(m, head, r);
+	table = pt_find(m, mm, r->va);
+	if (!table)
+		return SWAP_AGAIN;
+	spin_lock(&m->table[table].ptl);
+	pte = pt_entry(m, table, r->va);
+	for (u32 i = r->first; i <= r->last && ok; i++, pte++) {
+		charge(COST_PTE);
+		if (!pte_present(*pte) || pte_special(*pte) || pte_pfn(*pte) != pfn + i)
+			continue;
+		ok = swap_out_part(m, head, i, table, pte);
+		nr += ok;
+	}
+	if (nr) {
+		world_tlb_flush(&mm->as, r->va,
+		                r->va + ((u64)(r->last - r->first + 1) << PAGE_SHIFT));
+		atomic_long_add(-nr, &mm->rss[MM_ANONPAGES]);
+		atomic_long_add(nr, &mm->rss[MM_SWAPENTS]);
+		charge_n(COST_RSS, 2);
+	}
+	spin_unlock(&m->table[table].ptl);
+	(void)flags;
+	return ok ? SWAP_AGAIN : SWAP_FAIL;
+}
+
+enum ttu_result try_to_unmap_huge(struct machine *m, struct page *head, u32 flags)
+{
+	enum ttu_result ret = SWAP_AGAIN;
+	struct anon_vma *anon_vma;
+	struct interval_node *node;
+
+	VM_BUG_ON(!page_test(head, PG_locked) || !page_test(head, PG_swapcache));
+	charge(COST_RMAP_LOOKUP);
+	world_order();
+	if (!page_mapped(head))
+		return SWAP_SUCCESS;
+	anon_vma = page_anon_vma(m, head);
+	anon_vma->refcount += 1;
+	down_read(&anon_vma->root->rwsem);
+	interval_tree_for_each (node, &anon_vma->rb_root, head->index,
+	                        head->index + compound_nr(head) - 1) {
+		struct vm_area_struct *vma = container_of(node, struct anon_vma_chain, node)->vma;
+		struct huge_range r = huge_range(head, vma);
+
+		if (vma->vm_flags & VM_LOCKED)
+			ret = SWAP_MLOCK;
+		else
+			ret = unmap_huge_one(m, head, &r, flags);
+		if (ret != SWAP_AGAIN || !page_mapped(head))
+			break;
+	}
+	up_read(&anon_vma->root->rwsem);
+	put_anon_vma(m, anon_vma);
+	return page_mapped(head) ? ret : SWAP_SUCCESS;
+}
+
+/* ---- to be swapped out whole? ----------------------------------------------------------------------------- */
+
+bool may_swap_out_whole(struct machine *m, struct page *head)
+{
+	s32 cached = page_test(head, PG_swapcache) ? (s32)compound_nr(head) : 0;
+
+	if (m->knob.thp_swapout != THP_SWAPOUT_WHOLE || m->knob.thp_partial == THP_PARTIAL_PAGE)
+		return false;
+	if (cached)
+		return true;
+	/* What is unmapped of it can be freed without I/O. */
+	return page_test(head, PG_swapbacked) && !(head[1].compound_flags & COMPOUND_DEFERRED);
+}
