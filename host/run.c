@@ -33,6 +33,7 @@ struct run {
 	u64 measured_from_ns; /* 0: from the beginning */
 	bool ending;          /* the rest is killed by us, and no victim */
 	u32 nr_killed_other;  /* SIGKILL without an OOM kill counted */
+	u64 nr_faults[2];     /* of the tasks: minor, major */
 	sigset_t old_mask;
 	struct sigaction old_chld;
 	int old_subreaper;
@@ -77,6 +78,8 @@ static void process_ended(struct run *r, pid_t pid, int status, const struct rus
 
 	r->res->user_ns += timeval_ns(ru->ru_utime);
 	r->res->sys_ns += timeval_ns(ru->ru_stime);
+	r->nr_faults[0] += (u64)ru->ru_minflt;
+	r->nr_faults[1] += (u64)ru->ru_majflt;
 	if (slot) {
 		slot->status = status;
 		host_store(&slot->reaped, 1);
@@ -420,6 +423,17 @@ static void count_victims(struct run *r)
 		     (u64)by_kernel - ours);
 }
 
+static void add_counter(struct target_result *res, const char *name, s64 value)
+{
+	struct target_counter *c = &res->counter[res->nr_counters];
+
+	if (res->nr_counters == TARGET_COUNTERS_MAX)
+		return;
+	res->nr_counters++;
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	c->value = value;
+}
+
 static void run_results(struct run *r)
 {
 	struct target *t = r->t;
@@ -435,9 +449,13 @@ static void run_results(struct run *r)
 			res->nr_counters =
 				vmstat_difference(r->vmstat_begin, t->proc_end[PROC_VMSTAT],
 			                          res->counter, TARGET_COUNTERS_MAX);
-		if (s->time_ns && res->nr_counters < TARGET_COUNTERS_MAX)
-			res->counter[res->nr_counters++] =
-				(struct target_counter){"time_ns", s->time_ns};
+		if (s->time_ns)
+			add_counter(res, "time_ns", s->time_ns);
+		/* pgfault and pgmajfault are everybody's. */
+		if (!r->measured_from_ns) {
+			add_counter(res, "tasks_minflt", (s64)r->nr_faults[0]);
+			add_counter(res, "tasks_majflt", (s64)r->nr_faults[1]);
+		}
 	}
 }
 

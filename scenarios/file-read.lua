@@ -7,14 +7,14 @@
 scenario "file-read"
 about [[Buffered reads: of a file twice as large as memory in order and at random, and of one that fits, twice]]
 
-machine { profile = "this-host", ram = "10G", swap = 0 }
+machine { profile = "this-host", ram = "5G", swap = 0 }
 kernel "6.18"
 
 -- This host's disk says 8192; most say 128.
 set { ["vm.read_ahead_kb"] = 128 }
 
 param {
-	size = ram * 2,
+	size = ram * 3 // 2, -- twice what is free where a gigabyte is others'
 	fits = ram // 4,
 	readers = 4, -- of the random reads; else one
 	reads = ram // 16384, -- random ones, all readers together: what fills memory once

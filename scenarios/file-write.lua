@@ -7,7 +7,7 @@
 scenario "file-write"
 about [[A streaming write beyond the dirty limits, and fsync()]]
 
-machine { profile = "this-host", ram = "10G", swap = 0 }
+machine { profile = "this-host", ram = "5G", swap = 0 }
 kernel "6.18"
 set { ["vm.read_ahead_kb"] = 128 }
 

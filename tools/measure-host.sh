@@ -3,9 +3,10 @@
 #
 #   tools/measure-host.sh [DIRECTORY] >machines/this-host.lua
 #
-# DIRECTORY (default /var/tmp) is where swap files go: its disk is measured with a file of 256 MB.
-# Takes about a minute, needs no rights (with root it finds the exact memory map), and wants a
-# machine that does nothing else. What cannot be measured from user space is left to the defaults of
+# DIRECTORY (default /var/tmp) is where swap and other files go: its disk is measured with files of 256 MB.
+# Takes about two minutes, needs no rights (with root it finds the exact memory map), and wants a
+# machine that does nothing else. Where others cannot be kept away, make several such files, as root, which
+# runs at nice -20, and let tools/merge-profiles make one of them. What cannot be measured from user space is left to the defaults of
 # world/cost.h.
 cd "$(dirname "$0")/.." || exit 1
 
