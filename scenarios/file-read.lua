@@ -17,7 +17,7 @@ param {
 	size = ram * 3 // 2, -- twice what is free where a gigabyte is others'
 	fits = ram // 4,
 	readers = 4, -- of the random reads; else one
-	reads = ram // 16384, -- random ones, all readers together: what fills memory once
+	reads = ram * 5 // 4 // 16384, -- random ones, all readers together: more than fills memory
 	block = "16K",        -- a random one
 }
 
