@@ -211,7 +211,8 @@ static void print_one(FILE *f, const char *label, const struct record_heat *full
 	const char *name = "";
 
 	fprintf(f,
-	        "\n  memory touched, address by time%s%s: a column is %s, the darkest %.0f touches "
+	        "\n  memory touched, address by time%s%s:\n  a column is %s, the darkest %.0f "
+	        "touches "
 	        "per page and second\n",
 	        *label ? ", " : "", label, format_ns(text, (double)h->column_ns), most);
 	for (u32 i = 0; i < h->nr_rows; i++) {
