@@ -5,7 +5,7 @@
 unset MAKEFLAGS MFLAGS MAKELEVEL # each check makes its own builds, on all cores
 cd "$(dirname "$0")/.." || exit 1
 
-all="format includes state compilers san same docs"
+all="format includes state compilers san same thp docs"
 failed=
 for check in ${ONLY:-$all}; do
 	echo "== check-$check"

@@ -218,6 +218,74 @@ TEST(a_pinned_page_is_not_split_and_stays_as_it_was)
 	run_all(pinned, NULL);
 }
 
+/* Being written to swap, whole: it keeps its slots, its entries and its place. */
+static void under_writeback(struct thp_test *t, u64 va)
+{
+	struct machine *m = t->m;
+	struct page *page = page_at(t, va);
+	s32 refs;
+
+	world_syscall_enter();
+	lru_add_drain(m);
+	lock_page(m, page);
+	get_page(page);
+	refs = page->refcount;
+	assert_true(add_huge_to_swap(m, page));
+	set_page_writeback(m, page);
+	assert_int_equal(-EBUSY, split_huge_page(m, page));
+	assert_int_equal(1, event(t, THP_SPLIT_PAGE_FAILED));
+	assert_true(page_is_head(page) && page_test(page, PG_swapcache));
+	assert_int_equal(refs + (s32)HPAGE_PMD_NR, page->refcount);
+	end_page_writeback(m, page);
+	assert_true(try_to_free_swap(m, page));
+	assert_int_equal(refs, page->refcount);
+	/* Split while it has slots: each page keeps its own, until nobody needs it. */
+	assert_true(add_huge_to_swap(m, page));
+	assert_int_equal(0, split_huge_page(m, page));
+	for (u32 i = 0; i < HPAGE_PMD_NR; i++)
+		assert_true(page_test(page + i, PG_swapcache));
+	unlock_page(m, page);
+	put_page(m, page);
+	world_syscall_exit();
+	assert_int_equal(1, event(t, THP_SPLIT_PAGE));
+	assert_int_equal(0, mm_access(m, va, HUGE, WORLD_SCAN, 0));
+}
+
+TEST(a_page_under_writeback_is_not_split_and_one_in_the_swap_cache_keeps_its_slots)
+{
+	on_machine(&(struct thp_test){.fn = under_writeback, .swap_mb = 128}, "6.18", NULL, NULL);
+	on_machine(&(struct thp_test){.fn = under_writeback, .swap_mb = 128}, "6.18",
+	           "thp.split_walk", "page");
+}
+
+static void also_drops(struct thp_test *t, u64 va)
+{
+	(void)va;
+	assert_int_equal(0, do_drop_caches(t->m, 2));
+}
+
+/* Two tasks split the same pages at the same time. */
+static void race(struct thp_test *t, u64 va)
+{
+	struct task *child;
+
+	unmap_first_pages(t, va);
+	assert_int_equal(0, do_fork(t->m, "child", child_main, t, &child));
+	task_start(child, 1);
+	assert_int_equal(0, do_drop_caches(t->m, 2));
+	do_wait(child);
+	assert_int_equal(0, do_drop_caches(t->m, 2));
+	assert_int_equal(NR_HUGE, event(t, THP_SPLIT_PAGE));
+	for (u32 i = 0; i < NR_HUGE; i++)
+		assert_int_equal(0, mm_access(t->m, va + i * HUGE + PAGE_SIZE, HUGE - PAGE_SIZE,
+		                              WORLD_READ, 0));
+}
+
+TEST(of_two_who_race_one_splits)
+{
+	run_all(race, also_drops);
+}
+
 #define LOCKED_NS 700000000
 
 /* Holds one page's lock for a while, as somebody who waits for a disk would. */

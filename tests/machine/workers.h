@@ -39,6 +39,8 @@ struct plan {
 	bool threads;   /* tasks start others in their address space */
 	bool fails;     /* failures are injected: any call may return -ENOMEM */
 	bool locks;     /* tasks lock memory */
+	bool huge;      /* more than others do with huge pages */
+	u64 nr_done;    /* operations */
 	bool spaces;    /* tasks do what space_ops.h has */
 	u32 nr_workers; /* created so far */
 	u32 nr_running;
@@ -362,6 +364,15 @@ static int op_sleep(struct worker *w)
 	return 0;
 }
 
+/* Long enough for a hasty khugepaged to come by. */
+static int op_long_sleep(struct worker *w)
+{
+	world_syscall_enter();
+	world_sleep(10000000 + rand_below(&w->r, 30000000));
+	world_syscall_exit();
+	return 0;
+}
+
 static int op_compute(struct worker *w)
 {
 	world_user_compute(rand_below(&w->r, 2000000));
@@ -438,6 +449,8 @@ static int one_op(struct worker *w)
 		return op_lock(w);
 	if (w->plan->spaces && rand_below(&w->sr, 100) < 15)
 		return space_op(w);
+	if (w->plan->huge && rand_below(&w->r, 100) < 30)
+		return rand_below(&w->r, 6) ? op_huge(w) : op_long_sleep(w);
 	op = rand_below(&w->r, 100);
 	if (op < 13)
 		return op_map(w);
@@ -472,7 +485,7 @@ static void worker_main(struct task *t, void *arg)
 	/* 400 pages, if it has no privilege: less than some will want. */
 	if (p->locks && rand_below(&w->lock, 4) == 0)
 		task_set_memlock(t, 400 * PAGE_SIZE, false);
-	while (nr-- && !rc)
+	for (; nr-- && !rc; p->nr_done++)
 		rc = one_op(w);
 	while (!rc && w->nr_children)
 		rc = op_wait(w);

@@ -1,0 +1,157 @@
+/*
+ * Huge pages under random operations, in three eras.
+ *
+ * Aim: after 10,000 operations (map, fill, lock, fork, split, zap, collapse, pin, swap out) in each of three
+ * eras of huge pages the machine's invariants hold, nothing is lost, and all of them have happened. Method: the
+ * workers of the random-operations test (workers.h), with more that concerns huge pages, on machines of 16 to 32
+ * MiB with swap and a hasty khugepaged; contents are tagged and checked, each machine is audited at its end,
+ * and everything must have been given back.
+ *
+ *   QUIRE_OPS=10000 SEED=7 make test T=thp_ops      so many operations in each era (1,000 otherwise)
+ */
+#include "tests/test.h"
+
+#include "sim/sim.h"
+#include "tests/hw_util.h"
+#include "tests/machine/leaks.h"
+#include "tests/machine/workers.h"
+
+#define STREAM_MACHINE 90
+#define OPS_DEFAULT 1000
+
+/* What must have happened at least once in an era's run. */
+static const enum vm_event wanted[] = {
+	THP_FAULT_ALLOC, THP_COLLAPSE_ALLOC, THP_SPLIT_PAGE, UNEVICTABLE_PGMLOCKED, PSWPOUT, PSWPIN,
+};
+/* The same for those that split later than at once. */
+static const enum vm_event wanted_4_5[] = {
+	THP_SPLIT_PMD, THP_DEFERRED_SPLIT_PAGE, THP_SPLIT_PAGE_FAILED, /* in a long run */
+};
+#define OPS_LONG 10000
+
+struct era {
+	const char *preset;
+	u64 ops;
+	u64 event[NR_VM_EVENTS];
+};
+
+static void janitor_main(struct task *t, void *arg)
+{
+	struct plan *p = arg;
+
+	(void)t;
+	world_syscall_enter();
+	do
+		world_sleep(100000000);
+	while (p->nr_running || !machine_is_quiet(p->m));
+	world_syscall_exit();
+}
+
+static void start_tasks(struct plan *p, u32 nr)
+{
+	for (u32 i = 0; i <= nr; i++) {
+		struct task *t = i < nr ? task_create(p->m, "worker", NULL, worker_main,
+		                                      worker_new(p, NULL, false))
+		                        : task_create(p->m, "janitor", NULL, janitor_main, p);
+
+		BUG_ON(!t);
+		plan_start(p, t);
+	}
+	p->task[p->nr_tasks - 1]->oom_score_adj = -1000;
+	p->nr_running -= 1;
+}
+
+static void set(struct knobs *k, const char *name, const char *value)
+{
+	char err[256];
+
+	if (knob_set(k, name, value, err, sizeof(err)))
+		panic("%s", err);
+}
+
+static void era_knobs(struct knobs *k, const char *preset, struct rand_stream *r)
+{
+	BUG_ON(knobs_preset(k, preset));
+	set(k, "thp.enabled", "always");
+	set(k, "vm.min_free_kbytes", "512");
+	set(k, "khugepaged.scan_sleep_millisecs", "4");
+	set(k, "khugepaged.alloc_sleep_millisecs", "10");
+	if (rand_below(r, 2))
+		set(k, "khugepaged.max_ptes_none", "64");
+	if (rand_below(r, 2))
+		set(k, "thp.defrag", "always");
+}
+
+/* One machine. */
+static void run(struct era *era, u64 seed)
+{
+	struct sim_options opt = {.seed = seed, .check = true, .max_ns = 3000000000000};
+	struct plan p = {
+		.seed = seed, .max_pages = 2500, .nr_ops = 100, .locks = true, .huge = true};
+	struct rand_stream r;
+	struct hw_machine *hw;
+	struct knobs k;
+	struct world *w;
+	long frames_at_boot;
+	char err[SIM_ERROR_MAX];
+
+	rand_init(&r, seed, STREAM_MACHINE, 0);
+	hw = hw_make(1 + (u32)rand_below(&r, 3), 1, 4096 + rand_below(&r, 4096));
+	hw_add_flash(hw, 64 << 20);
+	era_knobs(&k, era->preset, &r);
+	opt.explore = rand_below(&r, 2);
+	p.threads = rand_below(&r, 2);
+	w = sim_create(hw, &opt, err);
+	BUG_ON(!w);
+	p.m = machine_create(w, &k, err, sizeof(err));
+	BUG_ON(!p.m);
+	BUG_ON(do_swapon(p.m, 0, -1));
+	frames_at_boot = frames_out(p.m);
+	start_tasks(&p, 3);
+	BUG_ON(sim_run(w));
+	while (p.nr_tasks)
+		task_put(p.task[--p.nr_tasks]);
+	machine_audit(p.m);
+	xa_drop_stocks(p.m);
+	nothing_is_left(p.m, frames_at_boot);
+	for (u32 e = 0; e < NR_VM_EVENTS; e++)
+		era->event[e] += vm_event_sum(p.m, (enum vm_event)e);
+	era->ops += p.nr_done;
+	machine_destroy(p.m);
+	sim_destroy(w);
+	hw_free(hw);
+}
+
+static void run_era(const char *preset, bool splits_later)
+{
+	const char *ops = getenv("QUIRE_OPS");
+	u64 target = ops ? strtoull(ops, NULL, 0) : OPS_DEFAULT;
+	struct era era = {.preset = preset};
+
+	for (u64 i = 0; era.ops < target; i++)
+		run(&era, rand_hash(test_seed(), STREAM_MACHINE, i, 0));
+	for (u32 i = 0; i < ARRAY_SIZE(wanted); i++)
+		VM_BUG_ON_MSG(!era.event[wanted[i]], "%s: %s has not happened in %lu operations",
+		              preset, vm_event_name[wanted[i]], era.ops);
+	for (u32 i = 0; splits_later && i < ARRAY_SIZE(wanted_4_5) - (target < OPS_LONG); i++)
+		VM_BUG_ON_MSG(!era.event[wanted_4_5[i]],
+		              "%s: %s has not happened in %lu operations", preset,
+		              vm_event_name[wanted_4_5[i]], era.ops);
+}
+
+TEST(of_3_1_they_are_split_at_once)
+{
+	run_era("3.1", false);
+}
+
+TEST(of_4_5_they_are_split_later)
+{
+	run_era("4.5", true);
+}
+
+TEST(of_6_18_they_are_swapped_out_whole_too)
+{
+	run_era("6.18", true);
+}
+
+TEST_MAIN("thp_ops")
