@@ -8,7 +8,9 @@
  *
  * An inode stays while it is linked, open or mapped. Files of a scenario exist when it begins.
  *
- * Left out: directories, permissions, block groups, preallocation, metadata blocks (a look-up of a
+ * Files that grow at the same time lie in pieces, a block each, unless fs.prealloc leaves them room.
+ *
+ * Left out: directories, permissions, block groups, delayed allocation, metadata blocks (a look-up of a
  * block is charged, and reads nothing).
  */
 #include "core/fs.h"
@@ -152,20 +154,38 @@ static void take_blocks(struct fs *fs, u64 block, u64 nr)
 }
 
 /*
+ * Where the search for other files' blocks goes on: behind as many as this file is likely to want, which
+ * is as many as it has (fs.prealloc). Nothing holds them for it but that; a full disk is used up.
+ */
+static u64 behind_window(const struct machine *m, const struct inode *inode, u64 block)
+{
+	u64 window = roundup_pow_of_two(inode->nr_blocks + 1);
+
+	return block + clamp(window, 4UL, max(m->knob.fs_prealloc, 4UL));
+}
+
+/*
  * A block for page @index, behind its neighbour's if that is free. @spare is used for an extent of
  * its own if it cannot be part of the neighbour's. fs->lock held.
  */
-static int allocate_block(struct fs *fs, struct inode *inode, u64 index, struct extent **spare,
+static int allocate_block(struct machine *m, struct inode *inode, u64 index, struct extent **spare,
                           u64 *block)
 {
+	struct fs *fs = m->fs;
 	struct extent *before = extent_before(inode, index);
-	u64 goal = before ? before->block + before->nr : fs->next;
+	u64 behind = before ? before->block + before->nr : fs->nr_blocks;
+	u64 goal = before ? behind : fs->next;
+	u64 next = fs->next;
 	struct extent *e;
 
 	if (!fs->nr_free)
 		return -ENOSPC;
+	if (m->knob.fs_prealloc && behind < fs->nr_blocks && test_bit(behind, fs->used))
+		goal = next;
 	*block = find_free_block(fs, goal < fs->nr_blocks ? goal : 0);
 	take_blocks(fs, *block, 1);
+	if (m->knob.fs_prealloc)
+		fs->next = *block == behind ? next : behind_window(m, inode, *block);
 	inode->nr_blocks += 1;
 	if (before && before->index + before->nr == index && before->block + before->nr == *block) {
 		before->nr += 1;
@@ -194,7 +214,7 @@ int inode_get_block(struct machine *m, struct inode *inode, u64 index, u64 *bloc
 	charge(COST_BLOCK_MAP);
 	spin_lock(&fs->lock);
 	if (!__inode_bmap(inode, index, block))
-		err = allocate_block(fs, inode, index, &spare, block);
+		err = allocate_block(m, inode, index, &spare, block);
 	spin_unlock(&fs->lock);
 	if (spare)
 		slab_free(m, SLAB_EXTENT, spare);

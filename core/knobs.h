@@ -152,6 +152,9 @@
 	NUM(user_reserve, "vm.user_reserve_kbytes", "kB", 0, 1UL << 40, 0, 0, "sysctl, 3.10",      \
 	    "at most this, and 1/32 of its size, is kept from each process; 0: 3 % of what is "    \
 	    "free at boot, at most 128 MiB")                                                       \
+	NUM(fs_prealloc, "fs.prealloc", "pages", 0, 1 << 20, 0, 2048,                              \
+	    "ext4_mb_normalize_request(): up to 8 MiB; delayed allocation",                        \
+	    "a growing file keeps room for as much as it has, up to this; 0: none")                \
 	NUM(read_ahead_kb, "vm.read_ahead_kb", "kB", 0, 1 << 20, 128, 128,                         \
 	    "sysfs, queue/read_ahead_kb", "largest readahead window of a file")                    \
 	NUM(fault_around_bytes, "vm.fault_around_bytes", "B", 4096, 2 << 20, 65536, 65536,         \

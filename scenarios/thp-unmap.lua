@@ -52,7 +52,7 @@ group "split" {
 }
 
 expect {
-	"each.thp_fault_alloc == " .. param.huge_pages,
-	"each.thp_split_page == " .. param.huge_pages,
+	"each.thp_fault_alloc >= " .. param.huge_pages, -- on a host other programs have some,
+	"each.thp_split_page >= " .. param.huge_pages,
 	"forked.time > alone.time",
 }

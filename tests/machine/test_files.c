@@ -24,6 +24,7 @@ static struct stage {
 	u32 file;
 	int result[NR_TASKS]; /* what a task says of itself */
 	bool killed[NR_TASKS];
+	bool is_full;
 } stage;
 
 static void stage_set(u64 ram_pages, u64 disk_pages, const char *preset)
@@ -221,10 +222,80 @@ static void fills_the_disk(struct task *t, void *arg)
 
 TEST(a_full_disk_ends_a_write_and_loses_nothing)
 {
-	stage_set(4096, 64, "4.0");
+	static const char *const preset[] = {"4.0", "6.18"};
+
+	for (u32 i = 0; i < ARRAY_SIZE(preset); i++) {
+		stage_set(4096, 64, preset[i]);
+		stage_file(0, true);
+		play(fills_the_disk, NULL);
+		assert_int_equal(stage.result[0], -ENOSPC);
+		stage_strike();
+	}
+}
+
+/* ---- where blocks lie ---- */
+
+static u32 nr_extents(u32 fd)
+{
+	u32 nr = 0;
+
+	for (struct rb_node *n = rb_first(&fd_file(stage.m, fd)->f_inode->extents); n;
+	     n = rb_next(n))
+		nr++;
+	return nr;
+}
+
+/* Two files get a page by turns, 64 each. */
+static void grows_two(struct task *t, void *arg)
+{
+	int *result = arg;
+	u32 other;
+	u32 fd[2];
+	u64 done;
+
+	(void)t;
+	BUG_ON(do_creat(stage.m, "other", &other) || do_open(stage.m, other, &fd[1]));
+	fd[0] = opened();
+	for (u64 i = 0; i < 128; i++)
+		BUG_ON(do_pwrite(stage.m, fd[i & 1], PAGES(i / 2), PAGES(1), &done) ||
+		       done != PAGES(1));
+	*result = (int)(nr_extents(fd[0]) * 100 + nr_extents(fd[1]));
+	stage.is_full = do_pwrite(stage.m, fd[0], PAGES(64), PAGES(1), &done) == -ENOSPC;
+	do_close(stage.m, fd[0]);
+	do_close(stage.m, fd[1]);
+}
+
+/*
+ * Without room kept every page is an extent of its own. With it a file's first run is of 4 blocks, and
+ * each later one of the power of two above what it has: 4, 8 (of 5), 16 (of 13), and so on. The disk of
+ * 128 blocks ends before both have a run of 32; what lies between runs is used up.
+ */
+TEST(files_that_grow_together_have_room_of_their_own)
+{
+	int extents;
+
+	stage_set(4096, 128, "4.0");
 	stage_file(0, true);
-	play(fills_the_disk, NULL);
-	assert_int_equal(stage.result[0], -ENOSPC);
+	play(grows_two, NULL);
+	assert_int_equal(stage.result[0], 6464);
+	assert_true(stage.is_full);
+	stage_strike();
+
+	stage_set(4096, 128, "6.18");
+	stage_file(0, true);
+	play(grows_two, NULL);
+	extents = stage.result[0];
+	assert_true(stage.is_full);
+	assert_in_range(extents / 100, 4, 12);
+	assert_in_range(extents % 100, 4, 12);
+	stage_strike();
+
+	/* A disk that is large enough: 4, 8, 16, 32 and the last 4 of 64. */
+	stage_set(4096, 1024, "6.18");
+	stage_file(0, true);
+	stage.m->knob.fs_prealloc = 64;
+	play(grows_two, NULL);
+	assert_int_equal(stage.result[0], 505);
 	stage_strike();
 }
 

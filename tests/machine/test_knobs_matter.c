@@ -24,6 +24,7 @@ static const struct {
 	{"vm.zone_reclaim_mode", "test_node_reclaim: needs many pages of files"},
 	{"numa.reclaim_distance", "test_node_reclaim"},
 	{"readahead.form", "test_readahead"},
+	{"fs.prealloc", "test_files: where the blocks of files lie"},
 	{"thp.deferred_split", "test_thp"},
 	{"vm.compact_unevictable_allowed", "test_migrate"},
 	{"khugepaged.form", "test_khugepaged: a machine lives for seconds here"},
