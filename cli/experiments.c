@@ -5,6 +5,29 @@
 
 #include <math.h>
 
+/* ---- how claims are written ---------------------------------------------------------------------- */
+
+/* A published ratio and the quarter around it in which the simulation is asked to be. */
+#define WITHIN_25(ratio) .lo = 0.75 * (ratio), .hi = 1.25 * (ratio)
+#define BETWEEN(least, most) .lo = (least), .hi = (most)
+
+/* A variant as it is; a probe's, with its setting. */
+#define AT(variant, set)                                                                           \
+	{                                                                                          \
+		variant, set                                                                       \
+	}
+#define VARIANT(variant) AT(variant, "")
+
+#define RATIO(what, of_metric, one, other, ...)                                                    \
+	{                                                                                          \
+		.text = (what), .kind = CLAIM_RATIO, .metric = (of_metric), .of = one,             \
+		.to = other, __VA_ARGS__                                                           \
+	}
+#define VALUE(what, of_metric, one, ...)                                                           \
+	{                                                                                          \
+		.text = (what), .kind = CLAIM_VALUE, .metric = (of_metric), .of = one, __VA_ARGS__ \
+	}
+
 /* ---- madv-free: throttle MADV_FREE (Minchan Kim, 24 February 2015) ------------------------------- */
 
 #define DROP "madvise.free_swap=drop"
@@ -17,68 +40,26 @@ static const struct probe madv_free_probes[] = {
 	{"lazy", BATCHED},
 };
 
-/* A published ratio and the quarter around it in which the simulation is asked to be. */
-#define WITHIN_25(ratio) .lo = 0.75 * (ratio), .hi = 1.25 * (ratio)
-
 static const struct claim madv_free_claims[] = {
-	{.text = "elapsed, lazy to dontneed: published 1.85",
-         .kind = CLAIM_RATIO,
-         .metric = "elapsed",
-         .of = {"lazy", ""},
-         .to = {"dontneed", ""},
-         WITHIN_25(90.67 / 48.89)},
-	{.text = "sys, lazy to dontneed: published 1.71",
-         .kind = CLAIM_RATIO,
-         .metric = "sys",
-         .of = {"lazy", ""},
-         .to = {"dontneed", ""},
-         WITHIN_25(401.17 / 234.09)},
-	{.text = "elapsed, throttle to dontneed: published 0.75",
-         .kind = CLAIM_RATIO,
-         .metric = "elapsed",
-         .of = {"throttle", ""},
-         .to = {"dontneed", ""},
-         WITHIN_25(36.52 / 48.89)},
-	{.text = "sys, throttle to dontneed: published 0.48",
-         .kind = CLAIM_RATIO,
-         .metric = "sys",
-         .of = {"throttle", ""},
-         .to = {"dontneed", ""},
-         WITHIN_25(113.42 / 234.09)},
-	{.text = "dontneed swaps nothing in",
-         .kind = CLAIM_VALUE,
-         .metric = "pswpin",
-         .of = {"dontneed", ""},
-         .lo = 0,
-         .hi = 0},
+	RATIO("elapsed, lazy to dontneed: published 1.85", "elapsed", VARIANT("lazy"),
+              VARIANT("dontneed"), WITHIN_25(90.67 / 48.89)),
+	RATIO("sys, lazy to dontneed: published 1.71", "sys", VARIANT("lazy"), VARIANT("dontneed"),
+              WITHIN_25(401.17 / 234.09)),
+	RATIO("elapsed, throttle to dontneed: published 0.75", "elapsed", VARIANT("throttle"),
+              VARIANT("dontneed"), WITHIN_25(36.52 / 48.89)),
+	RATIO("sys, throttle to dontneed: published 0.48", "sys", VARIANT("throttle"),
+              VARIANT("dontneed"), WITHIN_25(113.42 / 234.09)),
+	VALUE("dontneed swaps nothing in", "pswpin", VARIANT("dontneed"), BETWEEN(0, 0)),
 	/* One in a hundred of the 12 x 5 x 131072 pages that are written. */
-	{.text = "lazy swaps many pages in, to overwrite them",
-         .kind = CLAIM_VALUE,
-         .metric = "pswpin",
-         .of = {"lazy", ""},
-         .lo = 78643,
-         .hi = INFINITY},
+	VALUE("lazy swaps many pages in, to overwrite them", "pswpin", VARIANT("lazy"),
+              BETWEEN(78643, INFINITY)),
 	/* A page that reclaim has locked during the call keeps its entry: a few in millions. */
-	{.text = "and next to none if MADV_FREE drops swap entries",
-         .kind = CLAIM_VALUE,
-         .metric = "pswpin",
-         .of = {"lazy", DROP},
-         .lo = 0,
-         .hi = 100},
-	{.text = "allocstall: lazy above throttle",
-         .kind = CLAIM_RATIO,
-         .metric = "allocstall",
-         .of = {"lazy", ""},
-         .to = {"throttle", ""},
-         .lo = 1,
-         .hi = INFINITY},
-	{.text = "allocstall: throttle above dontneed",
-         .kind = CLAIM_RATIO,
-         .metric = "allocstall",
-         .of = {"throttle", ""},
-         .to = {"dontneed", ""},
-         .lo = 1,
-         .hi = INFINITY},
+	VALUE("and next to none if MADV_FREE drops swap entries", "pswpin", AT("lazy", DROP),
+              BETWEEN(0, 100)),
+	RATIO("allocstall: lazy above throttle", "allocstall", VARIANT("lazy"), VARIANT("throttle"),
+              BETWEEN(1, INFINITY)),
+	RATIO("allocstall: throttle above dontneed", "allocstall", VARIANT("throttle"),
+              VARIANT("dontneed"), BETWEEN(1, INFINITY)),
 	{.text = "on the file list lazy loses most of its penalty",
          .kind = CLAIM_PENALTY,
          .metric = "elapsed",
@@ -87,132 +68,60 @@ static const struct claim madv_free_claims[] = {
          .from = {"lazy", ""},
          .lo = -INFINITY,
          .hi = 0.5},
-	{.text = "batched TLB flushes lower lazy's sys",
-         .kind = CLAIM_RATIO,
-         .metric = "sys",
-         .of = {"lazy", BATCHED},
-         .to = {"lazy", ""},
-         .lo = 0,
-         .hi = 1},
+	RATIO("batched TLB flushes lower lazy's sys", "sys", AT("lazy", BATCHED), VARIANT("lazy"),
+              BETWEEN(0, 1)),
 };
 
 /* ---- drift: reserve max drift in the watermarks (KOSAKI Motohiro, 13 October 2010) --------------- */
 
 static const struct claim drift_claims[] = {
-	{.text = "snapshot's share of CPU time: published 5 to 10 %",
-         .kind = CLAIM_VALUE,
-         .metric = "estimate_cpu_share",
-         .of = {"snapshot", ""},
-         .lo = 0.05,
-         .hi = 0.10},
-	{.text = "the reserve costs no estimate",
-         .kind = CLAIM_VALUE,
-         .metric = "estimate_cpu_share",
-         .of = {"reserve", ""},
-         .lo = 0,
-         .hi = 0.001},
-	{.text = "throughput: reserve above snapshot",
-         .kind = CLAIM_RATIO,
-         .metric = "throughput",
-         .of = {"reserve", ""},
-         .to = {"snapshot", ""},
-         .lo = 1,
-         .hi = INFINITY},
-	{.text = "min is breached unseen if the counter is believed",
-         .kind = CLAIM_VALUE,
-         .metric = "min_breach_pages",
-         .of = {"cheap", ""},
-         .lo = 1,
-         .hi = INFINITY},
-	{.text = "and is not with the reserve, DMA's small zone apart",
-         .kind = CLAIM_VALUE,
-         .metric = "min_breach_pages",
-         .of = {"reserve", ""},
-         .lo = 0,
-         .hi = 0},
-	{.text = "what became of it: pressure costs next to nothing",
-         .kind = CLAIM_RATIO,
-         .metric = "estimate_cpu_share",
-         .of = {"pressure", ""},
-         .to = {"snapshot", ""},
-         .lo = 0,
-         .hi = 0.1},
+	VALUE("snapshot's share of CPU time: published 5 to 10 %", "estimate_cpu_share",
+              VARIANT("snapshot"), BETWEEN(0.05, 0.10)),
+	VALUE("the reserve costs no estimate", "estimate_cpu_share", VARIANT("reserve"),
+              BETWEEN(0, 0.001)),
+	RATIO("throughput: reserve above snapshot", "throughput", VARIANT("reserve"),
+              VARIANT("snapshot"), BETWEEN(1, INFINITY)),
+	VALUE("min is breached unseen if the counter is believed", "min_breach_pages",
+              VARIANT("cheap"), BETWEEN(1, INFINITY)),
+	VALUE("and is not with the reserve, DMA's small zone apart", "min_breach_pages",
+              VARIANT("reserve"), BETWEEN(0, 0)),
+	RATIO("what became of it: pressure costs next to nothing", "estimate_cpu_share",
+              VARIANT("pressure"), VARIANT("snapshot"), BETWEEN(0, 0.1)),
 };
 
 /* ---- thp-split: generic rmap walkers (Kirill A. Shutemov, 4 February 2016) ------------------------ */
 
 static const struct claim thp_split_claims[] = {
-	{.text = "time, page to vma: published 2.92",
-         .kind = CLAIM_RATIO,
-         .metric = "time",
-         .of = {"page_0", ""},
-         .to = {"vma_0", ""},
-         WITHIN_25(5.636 / 1.93)},
-	{.text = "time, page to vma, 100 forks: published 12.65",
-         .kind = CLAIM_RATIO,
-         .metric = "time",
-         .of = {"page_100", ""},
-         .to = {"vma_100", ""},
-         WITHIN_25(405.943 / 32.08)},
-	{.text = "time, vma, 100 forks to none: published 16.6",
-         .kind = CLAIM_RATIO,
-         .metric = "time",
-         .of = {"vma_100", ""},
-         .to = {"vma_0", ""},
-         WITHIN_25(32.08 / 1.93)},
-	{.text = "what became of it is between the two, with 100 forks",
-         .kind = CLAIM_RATIO,
-         .metric = "time",
-         .of = {"range_100", ""},
-         .to = {"page_100", ""},
-         .lo = 0,
-         .hi = 1},
+	RATIO("time, page to vma: published 2.92", "time", VARIANT("page_0"), VARIANT("vma_0"),
+              WITHIN_25(5.636 / 1.93)),
+	RATIO("time, page to vma, 100 forks: published 12.65", "time", VARIANT("page_100"),
+              VARIANT("vma_100"), WITHIN_25(405.943 / 32.08)),
+	RATIO("time, vma, 100 forks to none: published 16.6", "time", VARIANT("vma_100"),
+              VARIANT("vma_0"), WITHIN_25(32.08 / 1.93)),
+	RATIO("what became of it is between the two, with 100 forks", "time", VARIANT("range_100"),
+              VARIANT("page_100"), BETWEEN(0, 1)),
 	/* 4096 huge pages, each unmapped in part once, by 4096 munmap(), and split once. */
-	{.text = "every huge page is queued once",
-         .kind = CLAIM_VALUE,
-         .metric = "thp_deferred_split_page",
-         .of = {"vma_100", ""},
-         .lo = 4096,
-         .hi = 4096},
-	{.text = "forks copy ptes, and split nothing",
-         .kind = CLAIM_VALUE,
-         .metric = "thp_split_pmd",
-         .of = {"page_100", ""},
-         .lo = 4096,
-         .hi = 4096},
-	{.text = "the shrinker splits them all",
-         .kind = CLAIM_VALUE,
-         .metric = "thp_split_page",
-         .of = {"page_100", ""},
-         .lo = 4096,
-         .hi = 4096},
+	VALUE("every huge page is queued once", "thp_deferred_split_page", VARIANT("vma_100"),
+              BETWEEN(4096, 4096)),
+	VALUE("forks copy ptes, and split nothing", "thp_split_pmd", VARIANT("page_100"),
+              BETWEEN(4096, 4096)),
+	VALUE("the shrinker splits them all", "thp_split_page", VARIANT("page_100"),
+              BETWEEN(4096, 4096)),
 };
 
 /* ---- mlock-drain: do not drain pagevecs for mlock (Tao Ma, 30 December 2011) --------------------- */
 
 static const struct claim mlock_drain_claims[] = {
-	{.text = "real, all to none: published 12.3",
-         .kind = CLAIM_RATIO,
-         .metric = "real",
-         .of = {"all", ""},
-         .to = {"none", ""},
-         WITHIN_25(20.566 / 1.675)},
-	{.text = "sys, all to none: published 7.9",
-         .kind = CLAIM_RATIO,
-         .metric = "sys",
-         .of = {"all", ""},
-         .to = {"none", ""},
-         WITHIN_25(12.759 / 1.622)},
+	RATIO("real, all to none: published 12.3", "real", VARIANT("all"), VARIANT("none"),
+              WITHIN_25(20.566 / 1.675)),
+	RATIO("sys, all to none: published 7.9", "sys", VARIANT("all"), VARIANT("none"),
+              WITHIN_25(12.759 / 1.622)),
 	/*
          * Half of the calls are mlock's, and without the drain all take the same time (2.79 us): what
          * is left of 20.566 s is 65.8 us for each of 300,000. The mail says "around 20 times".
          */
-	{.text = "the mlock call alone, all to none: 23.6 by the mail's figures",
-         .kind = CLAIM_RATIO,
-         .metric = "mlock_call",
-         .of = {"all", ""},
-         .to = {"none", ""},
-         WITHIN_25(2 * 20.566 / 1.675 - 1)},
+	RATIO("the mlock call alone, all to none: 23.6 by the mail's figures", "mlock_call",
+              VARIANT("all"), VARIANT("none"), WITHIN_25(2 * 20.566 / 1.675 - 1)),
 	/* Its own munlock has put pages into this CPU's batch: one worker in 16, every third call. */
 	{.text = "counted costs one CPU's share of all, if that, where nobody else runs",
          .kind = CLAIM_PENALTY,
@@ -271,33 +180,14 @@ static const char *const writeback_free_predictions[] = {
 /* What the project's plan asks: more than nine tenths of the rotations, half to four fifths of the stalls, and
  * within a factor of two of the baseline. */
 static const struct claim writeback_free_claims[] = {
-	{.text = "pgrotated, free to rotate: published 0.033",
-         .kind = CLAIM_RATIO,
-         .metric = "pgrotated",
-         .of = {"free", ""},
-         .to = {"rotate", ""},
-         .lo = 0,
-         .hi = 0.1},
-	{.text = "allocstall, free to rotate: published 0.32",
-         .kind = CLAIM_RATIO,
-         .metric = "allocstall",
-         .of = {"free", ""},
-         .to = {"rotate", ""},
-         .lo = 0.2,
-         .hi = 0.5},
-	{.text = "allocstall of rotate within a factor of two: published 4734",
-         .kind = CLAIM_VALUE,
-         .metric = "allocstall",
-         .of = {"rotate", ""},
-         .lo = 4733.8 / 2,
-         .hi = 4733.8 * 2},
-	{.text = "what is freed when its write ends is not scanned again",
-         .kind = CLAIM_RATIO,
-         .metric = "pgscan_kswapd",
-         .of = {"free", ""},
-         .to = {"rotate", ""},
-         .lo = 0,
-         .hi = 1},
+	RATIO("pgrotated, free to rotate: published 0.033", "pgrotated", VARIANT("free"),
+              VARIANT("rotate"), BETWEEN(0, 0.1)),
+	RATIO("allocstall, free to rotate: published 0.32", "allocstall", VARIANT("free"),
+              VARIANT("rotate"), BETWEEN(0.2, 0.5)),
+	VALUE("allocstall of rotate within a factor of two: published 4734", "allocstall",
+              VARIANT("rotate"), BETWEEN(4733.8 / 2, 4733.8 * 2)),
+	RATIO("what is freed when its write ends is not scanned again", "pgscan_kswapd",
+              VARIANT("free"), VARIANT("rotate"), BETWEEN(0, 1)),
 };
 
 /* ---- the table ---------------------------------------------------------------------------------- */
