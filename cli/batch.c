@@ -351,13 +351,19 @@ static bool job_ended(void *arg, u32 i, const struct job_outcome *o)
 	return status == CLI_FAILED;
 }
 
-/* The first line of what the scenario says about itself. */
+/* The first line of what the scenario says about itself, and the next ones if the sentence goes on there. */
 static char *title_of(const struct scenario *s)
 {
 	const char *about = s->about ? s->about + strspn(s->about, " \t\n") : s->name;
 	char *title = report_strdup(about);
 
-	title[strcspn(title, "\n")] = '\0';
+	for (char *p = title; (p = strchr(p, '\n'));) {
+		if (p == title || strchr(".?!:)", p[-1]) || p[1] == '\n' || !p[1]) {
+			*p = '\0';
+			break;
+		}
+		*p = ' ';
+	}
 	return title;
 }
 
