@@ -78,8 +78,8 @@ static const char style[] =
 	"code{font:.92em ui-monospace,'DejaVu Sans Mono',monospace}"
 	"@media(max-width:560px){body{padding:12px;font-size:15px}h1{font-size:1.3em}"
 	"th,td{padding:.25em .5em}td:first-child,th:first-child{position:sticky;left:0;"
-	"background:var(--bg);min-width:6.2em;max-width:46vw;white-space:normal;overflow-wrap:"
-        "anywhere}figure{"
+	"background:var(--bg);min-width:7.4em;max-width:46vw;white-space:normal;overflow-wrap:"
+	"anywhere}figure{"
 	"padding:8px 4px 4px}figcaption,.key{padding-left:6px}"
 	".bars{grid-template-columns:1fr;gap:2px}.bars>:nth-child(even){margin-bottom:8px}}"
 	"@media print{figure,.answer{break-inside:avoid}}";
