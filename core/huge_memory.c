@@ -128,20 +128,20 @@ void page_remove_rmap_huge(struct machine *m, struct page *page)
 		last_pmd_unmapped(m, page);
 }
 
-bool __page_remove_rmap_compound(struct machine *m, struct page *page)
+bool __page_remove_rmap_compound(struct page *page)
 {
 	struct page *head = compound_head(page);
 
 	VM_BUG_ON(page->mapcount <= 0 || head[1].total_mapcount <= 0);
 	head[1].total_mapcount -= 1;
-	return !--page->mapcount && (mapcount_doubles(m) || !head[1].compound_mapcount);
+	return !--page->mapcount && !head[1].compound_mapcount;
 }
 
 void page_remove_rmap_compound(struct machine *m, struct page *page)
 {
 	struct page *head = compound_head(page);
 
-	if (!__page_remove_rmap_compound(m, page))
+	if (!__page_remove_rmap_compound(page))
 		return;
 	mod_node_state(page_zone(m, head), NR_ANON_MAPPED, -1);
 	if (defers_at_once(m) || head[1].total_mapcount)

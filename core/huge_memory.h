@@ -67,7 +67,7 @@ void page_remove_rmap_huge(struct machine *m, struct page *page);
  * A pte less maps @page, a part of a huge page. The first form tells whether nothing maps it now, for who
  * counts NR_ANON_MAPPED, and the need for a split, himself.
  */
-bool __page_remove_rmap_compound(struct machine *m, struct page *page);
+bool __page_remove_rmap_compound(struct page *page);
 void page_remove_rmap_compound(struct machine *m, struct page *page);
 
 /*

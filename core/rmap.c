@@ -40,6 +40,9 @@ void do_page_add_anon_rmap(struct machine *m, struct page *page, struct vm_area_
 		compound_head(page)[1].total_mapcount += 1;
 	if (page->mapcount++ > 0)
 		return;
+	/* Mapped by a PMD elsewhere, it counts already. */
+	if (unlikely(page_is_compound(page)) && compound_head(page)[1].compound_mapcount)
+		return;
 	mod_node_state(page_zone(m, page), NR_ANON_MAPPED, 1);
 	if (page_is_anon(page))
 		return;

@@ -214,7 +214,7 @@ static noinline void zap_compound(struct machine *m, struct zap_count *c, struct
 {
 	struct page *head = compound_head(page);
 
-	if (!__page_remove_rmap_compound(m, page))
+	if (!__page_remove_rmap_compound(page))
 		return;
 	zap_count_mapped(m, c, head);
 	if (defers_at_once(m)) {
