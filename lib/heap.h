@@ -25,7 +25,7 @@
 
 struct keyheap {
 	u64 *tree;  /* nodes 1 to 2 * leaves - 1; the children of i are 2i and 2i + 1 */
-	u32 leaves; /* a power of two; the leaf of an id is tree[leaves + id] */
+	u64 leaves; /* a power of two; the leaf of an id is tree[leaves + id] */
 };
 
 /* How many u64 a queue of ids 0 to @nr_ids - 1 needs. */
@@ -54,7 +54,7 @@ static inline void heap_init(struct keyheap *h, u64 *tree, u32 nr_ids)
 {
 	VM_BUG_ON(nr_ids == 0 || nr_ids > KEYHEAP_ID_MASK + 1);
 	h->tree = tree;
-	h->leaves = (u32)roundup_pow_of_two(nr_ids);
+	h->leaves = roundup_pow_of_two(nr_ids);
 	for (u32 i = 0; i < 2 * h->leaves; i++)
 		tree[i] = KEYHEAP_EMPTY;
 }
@@ -90,7 +90,7 @@ static __always_inline u64 heap_runner_up(const struct keyheap *h)
 	u64 second = KEYHEAP_EMPTY;
 
 	VM_BUG_ON(heap_empty(h));
-	for (u32 i = h->leaves + heap_key_id(heap_top(h)); i > 1; i /= 2) {
+	for (u64 i = h->leaves + heap_key_id(heap_top(h)); i > 1; i /= 2) {
 		u64 other = h->tree[i ^ 1];
 
 		second = other < second ? other : second;
@@ -99,7 +99,7 @@ static __always_inline u64 heap_runner_up(const struct keyheap *h)
 }
 
 /* Node @i gets @key; bring everything above it up to date. */
-static __always_inline void __heap_replay(struct keyheap *h, u32 i, u64 key)
+static __always_inline void __heap_replay(struct keyheap *h, u64 i, u64 key)
 {
 	u64 *const tree = h->tree;
 
@@ -159,8 +159,8 @@ static __always_inline u64 heap_replace_top(struct keyheap *h, u64 key)
 	u64 *const tree = h->tree;
 	u64 top = heap_top(h);
 	u64 gone = KEYHEAP_EMPTY;
-	u32 i = h->leaves + heap_key_id(key);
-	u32 j = h->leaves + heap_key_id(top);
+	u64 i = h->leaves + heap_key_id(key);
+	u64 j = h->leaves + heap_key_id(top);
 
 	VM_BUG_ON(heap_empty(h));
 	VM_BUG_ON(key == KEYHEAP_EMPTY);

@@ -39,7 +39,7 @@ static inline u64 sim_next(struct sim *sim, u64 key)
 static __always_inline u64 sim_replay(struct sim *sim, u32 rank, u64 key)
 {
 	u64 *const tree = sim->heap.tree;
-	u32 i = sim->heap.leaves + rank;
+	u64 i = sim->heap.leaves + rank;
 
 	tree[i] = key;
 	while (i > 1) {
@@ -140,6 +140,20 @@ static u64 sim_park_key(const struct sim_cpu *s)
 
 static void sim_idle_main(void);
 
+/* The key of @s, which is parked, becomes @key. */
+static __always_inline void sim_requeue(struct sim_cpu *s, u64 key)
+{
+	struct sim *sim = s->sim;
+
+	sim_replay(sim, s->rank, key);
+	/*
+	 * The CPU that runs may not run further than to the new key. That it may now run further than
+	 * it thinks it finds out at an order point that has nothing to do.
+	 */
+	if (sim_runs_here(sim) && key != KEYHEAP_EMPTY)
+		world_self->limit = min(world_self->limit, sim_limit_of(sim_self()->rank, key));
+}
+
 void sim_rekey(struct sim_cpu *s)
 {
 	struct sim *sim = s->sim;
@@ -155,13 +169,7 @@ void sim_rekey(struct sim_cpu *s)
 		s->idle.stack = fiber_stack_get(&sim->stacks[WORLD_STACK_KERNEL]);
 		fiber_init(&s->fiber, s->idle.stack, sim_idle_main);
 	}
-	sim_replay(sim, s->rank, key);
-	/*
-	 * The CPU that runs may not run further than to the new key. That it may now run further than
-	 * it thinks it finds out at an order point that has nothing to do.
-	 */
-	if (sim_runs_here(sim) && key != KEYHEAP_EMPTY)
-		world_self->limit = min(world_self->limit, sim_limit_of(sim_self()->rank, key));
+	sim_requeue(s, key);
 }
 
 u64 sim_park_here(struct sim_cpu *s, struct sim_wait *w, enum sim_parked why)
@@ -258,7 +266,7 @@ void sim_grant(struct sim_cpu *s, struct sim_wait *w, u64 at)
 {
 	w->at = at;
 	if (s->wait == w)
-		sim_rekey(s);
+		sim_requeue(s, sim_park_key(s));
 }
 
 /* ---- idle CPUs ------------------------------------------------------------------------------ */

@@ -95,20 +95,24 @@ static u64 sim_spin_step(struct sim_cpu *s, struct sim_step *step)
 	return heap_key(now, s->rank);
 }
 
-/* The wait for @me's lock, which the engine has begun, goes on in the CPU's name. */
-static void sim_spin_wait(struct sim_cpu *s, struct sim_spinner *me)
+/* What has passed since @me began to wait, which the engine has noted, was that wait. */
+static void sim_spin_enter(struct world_cpu *c, const struct sim_spinner *me)
 {
-	struct world_cpu *c = &s->cpu;
 	u64 now = c->clock;
 
 	c->clock = me->since;
 	span_enter(SPAN_SPIN_WAIT);
 	c->clock = now;
+}
+
+/* An interrupt of @s is due, before the lock is its own or right then. */
+static void sim_spin_interrupted(struct sim_cpu *s, struct sim_spinner *me)
+{
+	struct world_cpu *c = &s->cpu;
+
+	sim_spin_enter(c, me);
 	if (me->stage == SPIN_QUEUED) {
 		sim_wait_on(s, &me->wait, SIM_PARKED_SPIN, me->since);
-		s->spins_on = NULL;
-	} else if (!sim_irq_due(s)) {
-		sim_set_limit_of_first(s);
 	} else {
 		sim_order(c);
 		if (me->stage == SPIN_CATCHES_UP) {
@@ -117,7 +121,6 @@ static void sim_spin_wait(struct sim_cpu *s, struct sim_spinner *me)
 		}
 	}
 	span_exit();
-	sim_lock_waited(c, me->lock->class, me->since);
 }
 
 void sim_spin_lock(struct spinlock *l)
@@ -140,15 +143,27 @@ void sim_spin_lock(struct spinlock *l)
 		return;
 	}
 	sim_order_step(s, &me.step);
-	if (me.stage != SPIN_ARRIVES) {
-		sim_spin_wait(s, &me);
-	} else if (sim_irq_due(s)) {
-		sim_order(c);
-		spin_lock(l);
-		return;
-	} else {
+	if (likely(!sim_irq_due(s))) {
 		sim_set_limit_of_first(s);
+		if (me.stage == SPIN_ARRIVES) {
+			__spin_taken(c, l);
+			return;
+		}
+		VM_BUG_ON(me.stage == SPIN_QUEUED ? me.wait.at > c->clock : me.stage != SPIN_OWNS);
+		s->parked = SIM_RUNS;
+		s->wait = NULL;
+		sim_spin_enter(c, &me);
+		span_exit();
+	} else {
+		if (me.stage == SPIN_ARRIVES) {
+			sim_order(c);
+			spin_lock(l);
+			return;
+		}
+		sim_spin_interrupted(s, &me);
 	}
+	s->spins_on = NULL;
+	sim_lock_waited(c, l->class, me.since);
 	__spin_taken(c, l);
 }
 
@@ -263,6 +278,7 @@ static void sim_mutex_spin(struct rw_semaphore *s, struct sim_mutex_waiter *me)
 	struct sim_cpu *c = sim_self();
 
 	me->cpu = c;
+	s->nr_spinners += 1;
 	list_add_tail(&me->spinners, &c->sim->spinners);
 	while (sim_should_spin(s, me)) {
 		sim_owner(s)->spun_on = true;
@@ -270,6 +286,7 @@ static void sim_mutex_spin(struct rw_semaphore *s, struct sim_mutex_waiter *me)
 		sim_wait(c, &me->spin, SIM_PARKED_SPIN);
 	}
 	list_del(&me->spinners);
+	s->nr_spinners -= !me->granted;
 	me->cpu = NULL;
 	me->spin.while_unwanted = false;
 	if (me->granted)
@@ -340,10 +357,13 @@ static void sim_mutex_unlock(struct rw_semaphore *s)
 			spins = spins ? spins : w;
 		else
 			sleeps = sleeps ? sleeps : w;
+		if (spins && (sleeps || s->nr_spinners == s->nr_waiters))
+			break;
 	}
 	if (spins) {
 		list_del(&spins->list);
 		s->nr_waiters -= 1;
+		s->nr_spinners -= 1;
 		spins->granted = true;
 		((struct sim_task *)spins->task->engine)->spun_on =
 			true; /* perhaps not the only one */

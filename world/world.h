@@ -173,6 +173,7 @@ struct rw_semaphore {
 	u16 class;
 	u16 nr_waiters;
 	bool is_mutex;
+	u16 nr_spinners; /* of a mutex's waiters; the world's */
 	u64 taken_at;
 	u64 free_at;      /* when a writer last released it: held until then */
 	u64 read_free_at; /* when the last reader did: held against writers until then */
