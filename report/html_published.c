@@ -124,6 +124,84 @@ static void figures(struct html *h, const struct experiment *e)
 	}
 }
 
+static void spread_row(struct html *h, const char *variant, const char *who,
+                       const struct summary *s)
+{
+	html_print(h, "<tr>");
+	html_cell(h, "td", NULL, "%s", variant);
+	html_cell(h, "td", "l", "%s", who);
+	html_cell(h, "td", NULL, "%u", s->n);
+	html_cell(h, "td", NULL, "%.2f", s->mean);
+	html_cell(h, "td", NULL, "%.2f (%.1f%%)", s->std, summary_std_percent(s));
+	html_cell(h, "td", NULL, "%.2f", s->max);
+	html_cell(h, "td", NULL, "%.2f", s->min);
+	html_print(h, "</tr>\n");
+}
+
+/* Where the mail says how its runs spread, how ours do. */
+static void spreads(struct html *h, const struct experiment *e)
+{
+	if (!e->nr_spreads)
+		return;
+	html_heading(h, 3, NULL, "How runs spread");
+	html_print(h, "<div class=\"scroll\"><table>\n");
+	for (u32 i = 0; i < e->nr_spreads; i++) {
+		const struct spread *p = &e->spread[i];
+		const struct result_column *c = results_find(&e->results, p->variant, "", NULL);
+		struct summary s;
+
+		if (!i || strcmp(e->spread[i - 1].metric, p->metric) != 0) {
+			html_print(h, "<tr>");
+			html_cell(h, "th", NULL, "%s", p->metric);
+			html_print(h, "<th></th><th>records</th><th>avg</th><th>std</th>"
+			              "<th>max</th><th>min</th></tr>\n");
+		}
+		spread_row(h, p->variant, "published", &p->published);
+		if (!c)
+			continue;
+		column_summary(&e->results, c, p->metric, &s);
+		spread_row(h, "", "simulated", &s);
+	}
+	html_print(h, "</table></div>\n");
+}
+
+/* Counters of which the mail says nothing. */
+static void predictions(struct html *h, const struct experiment *e)
+{
+	const struct result_column *base = results_find(&e->results, e->baseline, "", NULL);
+
+	if (!e->nr_predictions || !base)
+		return;
+	html_heading(h, 3, NULL, "Predicted, not published");
+	html_print(h, "<div class=\"scroll\"><table>\n<tr><th></th>");
+	html_cell(h, "th", NULL, "%s", e->baseline);
+	for (u32 i = 0; i < e->results.nr_columns; i++)
+		if (&e->results.column[i] != base && !*e->results.column[i].point)
+			html_cell(h, "th", NULL, "%s", e->results.column[i].variant);
+	html_print(h, "</tr>\n");
+	for (u32 k = 0; k < e->nr_predictions; k++) {
+		struct summary s;
+
+		column_summary(&e->results, base, e->prediction[k], &s);
+		html_print(h, "<tr>");
+		html_cell(h, "td", NULL, "%s", e->prediction[k]);
+		html_cell(h, "td", NULL, "%.6g", s.mean);
+		for (u32 i = 0; i < e->results.nr_columns; i++) {
+			const struct result_column *c = &e->results.column[i];
+			struct comparison cmp;
+			char change[FORMAT_MAX];
+
+			if (c == base || *c->point)
+				continue;
+			column_compare(&e->results, base, c, e->prediction[k], &cmp);
+			html_cell(h, "td", NULL, "%.6g %s", cmp.value,
+			          format_comparison(change, &cmp));
+		}
+		html_print(h, "</tr>\n");
+	}
+	html_print(h, "</table></div>\n");
+}
+
 /* ---- claims ------------------------------------------------------------------------------------- */
 
 static void bound_text(char *buf, size_t n, double lo, double hi)
@@ -318,7 +396,9 @@ void html_experiment(struct html *h, const struct experiment *e)
 	}
 	verdict(h, e);
 	figures(h, e);
+	spreads(h, e);
 	claims(h, e);
+	predictions(h, e);
 	notes(h, e);
 	sensitivities(h, e);
 	html_heading(h, 3, NULL, "What the simulation says by itself");

@@ -5,7 +5,9 @@
 
 #include "report/format.h"
 #include "report/grid.h"
+#include "report/metric.h"
 #include "report/published.h"
+#include "report/text.h"
 
 static void spread_row(struct grid *grid, const char *variant, const char *who,
                        const struct summary *s)
@@ -54,6 +56,11 @@ void experiment_print_spreads(FILE *f, const struct experiment *e)
 	grid_free(&grid);
 }
 
+static const char *amount(char *buf, const char *metric, double v)
+{
+	return strcmp(metric_unit(metric), "s") == 0 ? text_seconds(buf, v) : format_count(buf, v);
+}
+
 /* Of every variant but the baseline: metric, both means, their ratio. */
 static void predictions_of(struct grid *grid, const struct experiment *e,
                            const struct result_column *base, const struct result_column *c)
@@ -66,8 +73,8 @@ static void predictions_of(struct grid *grid, const struct experiment *e,
 		if (cmp.base == 0 && cmp.value == 0)
 			continue;
 		grid_cell(grid, "  %s", e->prediction[i]);
-		grid_cell(grid, "%s", format_count(text, cmp.base));
-		grid_cell(grid, "%s", format_count(text, cmp.value));
+		grid_cell(grid, "%s", amount(text, e->prediction[i], cmp.base));
+		grid_cell(grid, "%s", amount(text, e->prediction[i], cmp.value));
 		grid_cell(grid, cmp.base != 0 ? "%.2f" : "-", cmp.ratio);
 		grid_cell(grid, cmp.base != 0 && e->results.nr_seeds > 1 ? "[%.2f, %.2f]" : "-",
 		          cmp.ratio_lo, cmp.ratio_hi);
