@@ -192,7 +192,7 @@ TEST(spreads_and_predictions_are_printed)
 	assert_non_null(strstr(text, " elapsed records avg std max min\n"));
 	assert_non_null(strstr(text, " base published 5 10.00 1.00(10.00%) 12.00 9.00\n"));
 	assert_non_null(strstr(text, " simulated 6 11.00 0.8"));
-	assert_non_null(strstr(text, " sys 44 88 2.00 [1.94, 2.07]\n"));
+	assert_non_null(strstr(text, " sys 44.00 88.00 2.00 [1.94, 2.07]\n"));
 	assert_null(strstr(text, " pswpin 0 0")); /* nothing was swapped in */
 	free(text);
 	results_free(&e.results);
