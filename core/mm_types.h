@@ -289,6 +289,15 @@ static inline void page_list_del(struct page_list *l, struct page *p)
 	l->nr -= 1;
 }
 
+/* Takes out @nr pages in a row, @first being the nearest to the head and @last to the tail. */
+static inline void page_list_cut(struct page_list *l, const struct page *first,
+                                 const struct page *last, unsigned long nr)
+{
+	*(first->lru_prev ? &l->base[first->lru_prev - 1].lru_next : &l->first) = last->lru_next;
+	*(last->lru_next ? &l->base[last->lru_next - 1].lru_prev : &l->last) = first->lru_prev;
+	l->nr -= nr;
+}
+
 static inline struct page *page_list_pop(struct page_list *l)
 {
 	struct page *p = page_list_first(l);

@@ -434,42 +434,65 @@ static void free_page_list(struct machine *m, struct page_list *list, bool cold)
 	free_pcp_list(m, list, cold);
 }
 
+/* @nr single pages have been added to the list, and are not yet charged or counted. */
+static void free_pages_count(struct machine *m, struct per_cpu_pages *pcp, u32 nr)
+{
+	if (!nr)
+		return;
+	pcp->count += (s32)nr;
+	charge_n(COST_PCP, nr);
+	count_vm_events(m, PGFREE, nr);
+}
+
 /*
  * To 4.0's lists, checked first: free_pcp_fast() for many, the charge and the look-ups once for a run
- * of pages of a zone.
+ * of pages of a zone, or of a pageblock.
  */
 static void free_pages_fixed(struct machine *m, struct page **pages, u32 nr)
 {
 	struct per_cpu_pages *pcp = NULL;
+	struct page_list *list = NULL;
 	struct zone *z = NULL;
+	enum migratetype mt = 0;
+	u64 block = ~0UL;
 	u32 key = ~0u;
-	u32 nr_given = 0; /* neither charged nor counted yet */
+	u32 nr_given = 0;
+	s32 room = 0; /* that the list has for more */
 
 	while (nr) {
 		struct page *page = pages[--nr];
-		enum migratetype mt;
+		u64 pfn = page_to_pfn(m, page);
 
 		__free_pages_prepare(m, page, 0);
 		if (unlikely(page->flags >> PAGE_ZONE_SHIFT != key)) {
+			free_pages_count(m, pcp, nr_given);
+			nr_given = 0;
 			key = page->flags >> PAGE_ZONE_SHIFT;
 			z = zone_of_key(m, key);
 			pcp = zone_pcp(z);
+			room = pcp->high - pcp->count - 1;
+			block = ~0UL;
 		}
-		if (unlikely(pcp->count + 1 >= pcp->high)) {
-			charge_n(COST_PCP, nr_given);
-			count_vm_events(m, PGFREE, nr_given + 1);
+		if (unlikely(room <= 0)) {
+			free_pages_count(m, pcp, nr_given);
 			nr_given = 0;
+			count_vm_event(m, PGFREE);
 			free_pcp_page(m, z, page, 0, false);
+			room = pcp->high - pcp->count - 1;
+			block = ~0UL;
 			continue;
 		}
-		mt = get_pageblock_migratetype(z, page_to_pfn(m, page));
+		if (pfn >> PAGEBLOCK_ORDER != block) {
+			block = pfn >> PAGEBLOCK_ORDER;
+			mt = get_pageblock_migratetype(z, pfn);
+			list = &pcp->list[mt];
+		}
 		page->index = mt;
-		page_list_add(&pcp->list[mt], page);
-		pcp->count += 1;
+		page_list_add(list, page);
 		nr_given += 1;
+		room -= 1;
 	}
-	charge_n(COST_PCP, nr_given);
-	count_vm_events(m, PGFREE, nr_given);
+	free_pages_count(m, pcp, nr_given);
 }
 
 void free_unref_pages(struct machine *m, struct page **pages, u32 nr)

@@ -124,13 +124,14 @@ static noinline void lru_walk_count_flush(struct lru_walk *w)
 	w->nr = 0;
 }
 
-static inline void lru_walk_count(struct lru_walk *w, enum lru_list lru, long nr)
+/* @nr_moved entries of @lru came or left: @nr pages, negative if they left. */
+static inline void lru_walk_count(struct lru_walk *w, enum lru_list lru, u32 nr_moved, long nr)
 {
 	if (unlikely(w->lru != lru)) {
 		lru_walk_count_flush(w);
 		w->lru = lru;
 	}
-	w->nr_moved += 1;
+	w->nr_moved += nr_moved;
 	w->nr += nr;
 }
 
@@ -189,7 +190,7 @@ static inline void lru_walk_del(struct lru_walk *w, struct page *page, long nr)
 	enum lru_list lru = page_lru(page);
 
 	page_list_del(&lruvec->list[lru], page);
-	lru_walk_count(w, lru, -nr);
+	lru_walk_count(w, lru, 1, -nr);
 }
 
 static noinline void __put_page(struct machine *m, struct page *page)
@@ -228,32 +229,60 @@ static u32 drop_references(struct page **pages, u32 nr, struct page **dead)
 	world_order();
 	for (u32 i = 0; i < nr; i++) {
 		struct page *page = compound_head(pages[i]);
+		s32 left = page->refcount - 1;
 
-		VM_BUG_ON(page->refcount <= 0);
-		if (--page->refcount == 0)
-			dead[nr_dead++] = page;
+		VM_BUG_ON(left < 0);
+		page->refcount = left;
+		dead[nr_dead] = page;
+		nr_dead += !left;
 	}
 	return nr_dead;
+}
+
+/*
+ * Takes dead[0], a single page on a list, off it, and with it those after it that are its neighbours there:
+ * each nearer to the head than the one before, as they were added. Of most runs only the ends have
+ * neighbours that must be told. Returns how many.
+ */
+static inline u32 lru_walk_del_run(struct lru_walk *w, struct page **dead, u32 nr)
+{
+	struct lruvec *lruvec = lru_walk_lock(w, dead[0]);
+	enum lru_list lru = page_lru(dead[0]);
+	struct page_list *list = &lruvec->list[lru];
+	struct page *page = dead[0];
+	u32 n = 1;
+
+	while (n < nr && page_list_prev(list, page) == dead[n] && !page_is_compound(dead[n]) &&
+	       page_zonenum(dead[n]) == page_zonenum(page))
+		page = dead[n++];
+	page_list_cut(list, page, dead[0], n);
+	lru_walk_count(w, lru, n, -(long)n);
+	return n;
 }
 
 /* Takes dead pages off their lists. Those of an order are freed; the others stay in @dead: how many. */
 static u32 lru_del_dead(struct machine *m, struct page **dead, u32 nr)
 {
 	struct lru_walk w = LRU_WALK(m);
+	struct page **single = dead;
 	u32 nr_single = 0;
 
-	for (u32 i = 0; i < nr; i++) {
-		struct page *page = dead[i];
+	while (nr) {
+		u32 n = 1;
 
-		if (unlikely(page_is_compound(page))) {
+		if (unlikely(page_is_compound(*dead))) {
 			lru_walk_unlock(&w);
-			__put_page(m, page);
-			continue;
+			__put_page(m, *dead);
+		} else {
+			if (page_test(*dead, PG_lru))
+				n = lru_walk_del_run(&w, dead, nr);
+			for (u32 i = 0; i < n; i++) {
+				page_clear_lru_flags(dead[i]);
+				single[nr_single++] = dead[i];
+			}
 		}
-		if (page_test(page, PG_lru))
-			lru_walk_del(&w, page, 1);
-		page_clear_lru_flags(page);
-		dead[nr_single++] = page;
+		dead += n;
+		nr -= n;
 	}
 	lru_walk_unlock(&w);
 	return nr_single;
@@ -297,28 +326,47 @@ static void pagevec_release(struct machine *m, struct pagevec *pvec)
 
 /* ---- new pages ------------------------------------------------------------------------------------- */
 
+/* What decides the list of a new page, and how it gets there; those with some of this go one by one. */
+#define LRU_ADD_SORT (1u << PG_unevictable | 1u << PG_mlocked | 1u << PG_compound)
+#define LRU_ADD_CLASS (~PAGE_FLAGS_MASK | 1u << PG_active | 1u << PG_swapbacked | LRU_ADD_SORT)
+
 void __pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 {
 	struct lru_walk w = LRU_WALK(m);
+	struct page_list *list = NULL;
+	enum lru_list lru = 0;
+	u32 class = 0;
+	u32 nr_alike = 0; /* not yet counted */
 
 	w.is_new = true;
 	span_enter(SPAN_LRU_DRAIN);
 	pagevec_prefetch(pvec->page, pvec->nr);
 	for (u32 i = 0; i < pvec->nr; i++) {
 		struct page *page = pvec->page[i];
-		struct lruvec *lruvec = lru_walk_lock(&w, page);
-		enum lru_list lru;
 
 		VM_BUG_ON(page_test(page, PG_lru));
-		/* (From 4.17 on, when there was no batch yet; here it comes with that.) */
-		if (unlikely(page->flags & (1u << PG_unevictable | 1u << PG_mlocked)) &&
-		    mlock_today(m))
-			lru_add_sort(m, page);
-		lru = page_lru(page);
+		if (unlikely(!list || (page->flags & LRU_ADD_CLASS) != class)) {
+			struct lruvec *lruvec;
+
+			lru_walk_count(&w, lru, nr_alike, nr_alike);
+			nr_alike = 0;
+			lruvec = lru_walk_lock(&w, page);
+			/* (From 4.17 on, when there was no batch yet; here it comes with that.) */
+			if (unlikely(page->flags & (1u << PG_unevictable | 1u << PG_mlocked)) &&
+			    mlock_today(m))
+				lru_add_sort(m, page);
+			lru = page_lru(page);
+			list = &lruvec->list[lru];
+			class = page->flags & LRU_ADD_SORT ? ~0u : page->flags & LRU_ADD_CLASS;
+		}
 		page_set(page, PG_lru);
-		page_list_add(&lruvec->list[lru], page);
-		lru_walk_count(&w, lru, compound_nr(page));
+		page_list_add(list, page);
+		if (unlikely(page_is_compound(page)))
+			lru_walk_count(&w, lru, 1, compound_nr(page));
+		else
+			nr_alike += 1;
 	}
+	lru_walk_count(&w, lru, nr_alike, nr_alike);
 	lru_walk_unlock(&w);
 	pagevec_release(m, pvec);
 	span_exit();

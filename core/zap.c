@@ -297,6 +297,42 @@ static bool zap_file_page(struct mmu_gather *tlb, struct zap_count *c, struct pa
 }
 
 /*
+ * The entries from @pte on, at most @max, that map a single anonymous page of the zone being counted, and are
+ * the only ones that do: nearly all. What they have in common is accounted once, so that a page costs 32
+ * instructions and not 73. Returns how many; one place of the gather stays free.
+ */
+static u32 zap_anon_run(struct mmu_gather *tlb, struct zap_count *c, pte_t *pte, u32 max)
+{
+	const struct machine *m = tlb->m;
+	struct page **cursor = tlb->cursor;
+	u32 key = c->zone_key;
+	u32 last_fetch = max > ZAP_PREFETCH ? max - ZAP_PREFETCH : 0;
+	u32 nr;
+
+	max = min(max, (u32)(tlb->limit - cursor) - 1);
+	for (nr = 0; nr < max; nr++) {
+		pte_t entry = pte[nr];
+		struct page *page = pfn_to_page(m, pte_pfn(entry));
+
+		if (unlikely(!pte_present(entry) || pte_special(entry) || !page_is_anon(page) ||
+		             page_is_compound(page) || page->flags >> PAGE_ZONE_SHIFT != key ||
+		             page->mapcount != 1))
+			break;
+		if (nr < last_fetch)
+			zap_prefetch(m, pte + nr + ZAP_PREFETCH);
+		page->mapcount = 0;
+		pte[nr] = (pte_t){0};
+		*cursor++ = page;
+	}
+	tlb->cursor = cursor;
+	c->nr_ptes += nr;
+	c->nr_present += nr;
+	c->nr_mapped += nr;
+	c->rss[MM_ANONPAGES] -= nr;
+	return nr;
+}
+
+/*
  * Empties [@va, @end) of a leaf table, lock held; returns where it stopped, which is before @end
  * only if the gather is full.
  */
@@ -316,7 +352,22 @@ static u64 zap_locked(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 	for (; va != end && nr_used && room; va += PAGE_SIZE, pte++) {
 		pte_t entry = *pte;
 		struct page *page;
+		u32 nr;
 
+		if (likely(!check && pte_present(entry))) {
+			nr = zap_anon_run(tlb, &c, pte,
+			                  min(nr_used, (u32)((end - va) >> PAGE_SHIFT)));
+			if (nr) {
+				first = min(first, va);
+				va += (u64)nr << PAGE_SHIFT;
+				last = va;
+				pte += nr;
+				nr_used -= nr;
+				if (va == end || !nr_used)
+					break;
+				entry = *pte;
+			}
+		}
 		c.nr_ptes += 1;
 		if (pte < prefetch_end)
 			zap_prefetch(m, pte + ZAP_PREFETCH);
