@@ -41,12 +41,10 @@ static void print_help(void)
 {
 	printf("usage: quire compare A.json [B.json]\n"
 	       "       quire compare --across A.json B.json...\n\n"
-	       "Explains results that quire run --json has written. Of one, its variants against "
-	       "the\n"
-	       "first. Of two, of the same scenario and seeds, each column of the second against "
-	       "the\n"
-	       "same column of the first: what a change of Quire's core, or of an option, "
-	       "did.\n\n");
+	       "Explains results that quire run --json has written. Of one, its variants\n"
+	       "against the first. Of two, of the same scenario and seeds, each column of the\n"
+	       "second against the same column of the first: what a change of Quire's core, or\n"
+	       "of an option, did.\n\n");
 	options_print(spec, ARRAY_SIZE(spec), stdout);
 	printf("\nexamples:\n"
 	       "  quire run madv-free --json before.json\n"

@@ -10,6 +10,7 @@
 #include "core/vmstat.h"
 #include "load/profile.h"
 #include "load/scenario.h"
+#include "report/grid.h"
 #include "report/metric.h"
 #include "world/cost.h"
 
@@ -18,8 +19,13 @@
 /* The first line of @about, or what is wrong with the file. */
 static void print_about(const char *name, const char *about)
 {
+	char first[64];
+	char line[512];
+
 	about = about ? about + strspn(about, " \t\n") : "";
-	printf("%-16s %.*s\n", name, (int)strcspn(about, "\n"), about);
+	snprintf(first, sizeof(first), "%-16s ", name);
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(about, "\n"), about);
+	text_wrap(stdout, first, line, GRID_WIDTH);
 }
 
 static void print_scenario(const char *name, const char *path, void *arg)
@@ -276,12 +282,12 @@ static const struct topic {
 	{"scenarios", "the workloads that come with Quire", list_scenarios, false},
 	{"machines", "machine profiles, for --machine", list_machines, false},
 	{"kernels", "presets of the knobs, oldest first: what each changed", list_kernels, true},
-	{"knobs", "what can be chosen about the memory manager: values, defaults, origin",
-         list_knobs, true},
-	{"costs", "charged operations: what each takes and where the number comes from", list_costs,
+	{"knobs", "what can be chosen in the memory manager: values, defaults, origin", list_knobs,
          true},
-	{"counters", "counters under their /proc/vmstat names, and what mmtests makes of them",
-         list_counters, false},
+	{"costs", "charged operations: what each takes, and where that comes from", list_costs,
+         true},
+	{"counters", "/proc/vmstat's counters, and what mmtests makes of them", list_counters,
+         false},
 };
 
 /* Of words that are no topic the verb speaks itself. */

@@ -5,6 +5,7 @@
  * cannot suggest the right spelling. Options and words may come in any order.
  */
 #include "cli/cli.h"
+#include "report/grid.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -90,20 +91,15 @@ void options_print(const struct option_spec *spec, size_t n, FILE *f)
 {
 	for (size_t i = 0; i < n; i++) {
 		char left[64];
+		char first[80];
 		int len = 0;
 
 		if (spec[i].letter)
 			len = snprintf(left, sizeof(left), "-%c, ", spec[i].letter);
 		snprintf(left + len, sizeof(left) - (size_t)len, "--%s%s%s", spec[i].name,
 		         spec[i].arg ? " " : "", spec[i].arg ? spec[i].arg : "");
-		fprintf(f, "  %-22s ", left);
-		/* Further lines of the text go below its first. */
-		for (const char *p = spec[i].help; *p; p++) {
-			fputc(*p, f);
-			if (*p == '\n')
-				fprintf(f, "%25s", "");
-		}
-		fputc('\n', f);
+		snprintf(first, sizeof(first), "  %-24s ", left);
+		text_wrap(f, first, spec[i].help, GRID_WIDTH);
 	}
 }
 

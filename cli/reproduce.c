@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/experiments.h"
 #include "cli/sensitivity.h"
+#include "report/grid.h"
 #include "report/html.h"
 #include "report/json.h"
 #include "report/metric.h"
@@ -83,16 +84,22 @@ struct work {
 	struct experiment e;
 };
 
+static void print_experiment(const struct experiment_spec *e)
+{
+	char first[64];
+
+	snprintf(first, sizeof(first), "  %-16s  ", e->name);
+	text_wrap(stdout, first, e->title, GRID_WIDTH);
+}
+
 static void print_help(void)
 {
 	printf("usage: quire reproduce [NAME]... [OPTION]...\n\n"
-	       "Runs published experiments on a simulated machine and prints the published "
-	       "figures\n"
-	       "beside ours. Without a NAME all are run; a NAME may also be a scenario that "
-	       "declares\n"
-	       "published figures.\n\n");
+	       "Runs published experiments on a simulated machine and prints the published\n"
+	       "figures beside ours. Without a NAME all are run; a NAME may also be a scenario\n"
+	       "that declares published figures.\n\n");
 	for (u32 i = 0; i < nr_experiments; i++)
-		printf("  %-20s  %s\n", experiments[i].name, experiments[i].title);
+		print_experiment(&experiments[i]);
 	printf("\n");
 	options_print(spec, ARRAY_SIZE(spec), stdout);
 	printf("\nexamples:\n"

@@ -112,9 +112,8 @@ static const struct option_spec spec[] = {
 static void print_help(void)
 {
 	printf("usage: quire run SCENARIO [OPTION]...\n\n"
-	       "Runs a scenario (a Lua file, or the name of one of ours) and says what it took "
-	       "and\n"
-	       "where the time went. Variants are compared with the first.\n\n");
+	       "Runs a scenario (a Lua file, or the name of one of ours) and says what it took\n"
+	       "and where the time went. Variants are compared with the first.\n\n");
 	options_print(spec, ARRAY_SIZE(spec), stdout);
 	printf("\nexamples:\n"
 	       "  quire run smoke\n"

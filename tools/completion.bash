@@ -2,7 +2,7 @@
 # program, so it knows what the program knows.
 
 _quire_lines() {
-	"$quire" list "$1" 2>/dev/null | awk '{ print $1 }'
+	"$quire" list "$1" 2>/dev/null | awk '/^[^ ]/ { print $1 }'
 }
 
 _quire() {
@@ -18,6 +18,7 @@ _quire() {
 		case $prev in
 		--machine) words=$(_quire_lines machines) ;;
 		--set | --vary) words=$(_quire_lines knobs | sed 's/$/=/') ;;
+		--kernel) words=$(_quire_lines kernels) ;;
 		--on) words="sim host sim,host" ;;
 		--stop-at | --from | --json | --csv | --md | --html | --trace | --folded | --state) ;;
 		*)
@@ -25,7 +26,8 @@ _quire() {
 			run) words=$(_quire_lines scenarios) ;;
 			reproduce) words=$("$quire" reproduce --help 2>/dev/null |
 				awk '/^  [a-z]/ && !/^  quire/ { print $1 }') ;;
-			list) words="scenarios machines knobs costs counters" ;;
+			list) words=$("$quire" list --help 2>/dev/null |
+				awk '/^  [a-z]/ && !/^  quire/ { print $1 }') ;;
 			esac
 			;;
 		esac

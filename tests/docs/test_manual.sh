@@ -39,6 +39,12 @@ offers() {
 [ "$(offers run smoke --set vm.swapp)" = vm.swappiness= ] || fail "completion of a knob"
 [ "$(offers run smoke --machine smal)" = small ] || fail "completion of a machine"
 
+[ "$(offers run smoke --kernel 2.6.35)" = 2.6.35 ] || fail "completion of a kernel"
+[ "$(offers list kern)" = kernels ] || fail "completion of a topic"
+for verb in run compare reproduce list; do
+	"$quire" $verb --help | awk -v v=$verb 'length($0) > 80 { print "FAIL " v " --help is wide: " $0; n = 1 } END { exit n }' || failed=1
+done
+
 make -s install DESTDIR="$work/root" PREFIX=/usr >"$work/out" 2>&1 || fail "make install: $(tail -3 "$work/out")"
 [ -s "$work/root/usr/share/man/man1/quire.1" ] || fail "no manual page is installed"
 [ -s "$work/root/usr/share/bash-completion/completions/quire" ] || fail "no completion is installed"
