@@ -354,11 +354,11 @@ static inline void page_list_move_tail(struct page_list *from, struct page *run,
 
 /* One page-table page. Its entries are at machine->tables + number * PAGE_SIZE. */
 struct pt_table {
-	struct spinlock ptl;      /* of a leaf table: Linux's split page_table_lock */
-	u64 pfn;                  /* (c) the frame it occupies */
 	u32 nr_used;              /* (T) entries that are not none */
 	u32 deposit;              /* (T) second level: tables kept for its huge entries, the first;
 				   * leaf that is kept: the next */
+	struct spinlock ptl;      /* of a leaf table: Linux's split page_table_lock */
+	u64 pfn;                  /* (c) the frame it occupies */
 	struct world_touch touch; /* its lock's line, and that of the entry looked at */
 };
 
@@ -383,19 +383,21 @@ enum vm_flags {
 #define VM_LOCKED_MASK ((u32)(VM_LOCKED | VM_LOCKONFAULT))
 
 struct vm_area_struct {
-	u64 vm_start; /* (M) */
-	u64 vm_end;   /* (M) exclusive */
+	/* One line of the host: what a first touch reads. */
+	u64 vm_start __attribute__((aligned(64))); /* (M) */
+	u64 vm_end;                                /* (M) exclusive */
 	u64 vm_pgoff; /* (M) in the file; anonymous: vm_start >> PAGE_SHIFT till it moves */
 	u32 vm_flags; /* (M) */
-	struct mm_struct *vm_mm;         /* (c) */
+	struct mm_struct *vm_mm;   /* (c) */
+	struct file *vm_file;      /* (M) what it maps; NULL: anonymous memory */
+	struct anon_vma *anon_vma; /* (M) set once, under mmap_sem read and page_table_lock */
+	u64 vm_lock_seq;           /* == mm->mm_lock_seq: write-locked by mmap_sem's writer */
+
+	struct rw_semaphore vm_lock;     /* read: a fault is at work here (knob fault.vma_lock) */
 	struct rb_node vm_rb;            /* (M) in mm->mm_rb, by address */
 	u64 gap;                         /* (M) bytes free below vm_start */
 	u64 subtree_gap;                 /* (M) the largest gap at or below vm_rb */
-	struct rw_semaphore vm_lock;     /* read: a fault is at work here (knob fault.vma_lock) */
-	u64 vm_lock_seq;                 /* == mm->mm_lock_seq: write-locked by mmap_sem's writer */
-	struct file *vm_file;            /* (M) what it maps; NULL: anonymous memory */
 	struct interval_node shared;     /* (i_mmap lock) in the file's i_mmap, by page offset */
-	struct anon_vma *anon_vma;       /* (M) set once, under mmap_sem read and page_table_lock */
 	struct list_head anon_vma_chain; /* (M, A) of struct anon_vma_chain */
 	struct world_touch touch;        /* of what reverse walks read */
 	u64 swap_readahead_info;         /* VMA-based readahead: address, window, hits */
@@ -431,27 +433,30 @@ enum mm_counter { MM_ANONPAGES, MM_SWAPENTS, MM_FILEPAGES, NR_MM_COUNTERS };
 
 struct mm_struct {
 	struct world_as as; /* first: the world knows it */
-	struct machine *machine;
-	struct rw_semaphore mmap_sem;
-	struct spinlock page_table_lock;   /* upper tables; vma->anon_vma */
-	struct rb_root mm_rb;              /* (M) VMAs by address */
-	struct vm_area_struct *vmacache;   /* (M) the last one found */
-	u32 map_count;                     /* (M) */
-	u32 id;                            /* (c) numbered from 1 */
+
+	/* Two lines of the host: what a first touch reads and writes. */
+	struct vm_area_struct *vmacache __attribute__((aligned(64))); /* (M) the last one found */
+	u64 leaf_cache;                    /* (a) the last leaf table found: see pt_find() */
+	u64 mm_lock_seq;                   /* (M) counts the write holds of mmap_sem */
 	s32 mm_users;                      /* (a) tasks */
 	s32 mm_count;                      /* (a) 1 for them all, and khugepaged */
 	atomic_long_t rss[NR_MM_COUNTERS]; /* (a) */
-	u64 total_vm;                      /* (M) pages */
-	u64 locked_vm;                     /* (M) pages of VM_LOCKED VMAs */
-	u64 rlim_memlock;                  /* RLIMIT_MEMLOCK of its tasks, bytes */
-	u32 def_flags;                     /* (M) of new mappings: mlockall(MCL_FUTURE) */
-	bool cap_ipc_lock;                 /* its tasks need not mind the limit */
-	u64 start_brk;                     /* (c) */
-	u64 brk;                           /* (M) */
-	u64 nr_tables;                     /* (a) page-table pages */
-	u64 mm_lock_seq;                   /* (M) counts the write holds of mmap_sem */
-	u64 leaf_cache;                    /* (a) the last leaf table found: see pt_find() */
-	u64 rmap_leaf_cache;               /* (a) the same for reverse walks: pt_find_rmap() */
+	struct machine *machine;
+	struct rw_semaphore mmap_sem;
+
+	struct spinlock page_table_lock; /* upper tables; vma->anon_vma */
+	struct rb_root mm_rb;            /* (M) VMAs by address */
+	u32 map_count;                   /* (M) */
+	u32 id;                          /* (c) numbered from 1 */
+	u64 total_vm;                    /* (M) pages */
+	u64 locked_vm;                   /* (M) pages of VM_LOCKED VMAs */
+	u64 rlim_memlock;                /* RLIMIT_MEMLOCK of its tasks, bytes */
+	u32 def_flags;                   /* (M) of new mappings: mlockall(MCL_FUTURE) */
+	bool cap_ipc_lock;               /* its tasks need not mind the limit */
+	u64 start_brk;                   /* (c) */
+	u64 brk;                         /* (M) */
+	u64 nr_tables;                   /* (a) page-table pages */
+	u64 rmap_leaf_cache;             /* (a) as leaf_cache, for reverse walks: pt_find_rmap() */
 	u64 swap_readahead_hits;
 	struct world_touch touch;    /* of the mm and its upper tables, by reverse walks */
 	bool tlb_flush_batched;      /* reclaim owes this mm a flush */

@@ -107,19 +107,21 @@ enum lruvec_flags {
 /* ---- per-CPU lists ---------------------------------------------------------------------------- */
 
 struct per_cpu_pages {
-	struct spinlock lock; /* 6.18; 4.0 relies on interrupts being off */
+	/* One line of the host: what taking and giving a movable page needs. */
 	s32 count;
 	s32 high;
-	s32 high_min;
-	s32 high_max;
 	s32 batch;
+	s16 free_count;  /* 6.18: consecutive frees */
 	u8 alloc_factor; /* 6.18: refills double, up to 5 times */
 	u8 flags;
-	u8 expire;      /* folds until a remote zone's list is drained */
-	s16 free_count; /* 6.18: consecutive frees */
-	u8 next_type;   /* where the round-robin of free stands */
-	u16 cpu;        /* (c) */
 	struct page_list list[MIGRATE_PCPTYPES * NR_PCP_ORDERS]; /* by order * types + type */
+
+	struct spinlock lock; /* 6.18; 4.0 relies on interrupts being off */
+	s32 high_min;
+	s32 high_max;
+	u8 expire;    /* folds until a remote zone's list is drained */
+	u8 next_type; /* where the round-robin of free stands */
+	u16 cpu;      /* (c) */
 };
 
 /* ---- zones --------------------------------------------------------------------------------------- */

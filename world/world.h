@@ -126,13 +126,13 @@ struct world_task {
 	bool in_user;
 	bool signal; /* a fatal signal is pending: interruptible sleeps end */
 	s8 nice;
-	struct ledger_node *span; /* saved while not running */
-	struct ledger_node *span_stack[LEDGER_DEPTH_MAX];
-	u32 span_depth;
 	u16 memstall; /* depth of psi_memstall_enter() */
+	u32 span_depth;
 	u64 utime_ns;
 	u64 stime_ns;
-	u64 mode_start; /* clock at the last change of user/system */
+	u64 mode_start;           /* clock at the last change of user/system */
+	struct ledger_node *span; /* saved while not running */
+	struct ledger_node *span_stack[LEDGER_DEPTH_MAX];
 	u64 nr_switches;
 	struct world_as *as;   /* NULL: a kernel task, which borrows the last one (lazy TLB) */
 	const void *waits_for; /* for the deadlock report: a lock or queue, and its class */
