@@ -247,6 +247,20 @@ static bool free_pages_are_reported(void)
 	return found;
 }
 
+/* Somebody's scheme that pages out, or moves on the lists, what was not accessed for a while. */
+static bool damon_runs(void)
+{
+	char path[96];
+	char state[16];
+
+	for (u32 i = 0; i < 16; i++) {
+		snprintf(path, sizeof(path), "/sys/kernel/mm/damon/admin/kdamonds/%u/state", i);
+		if (file_read(path, state, sizeof(state)) > 0 && strncmp(state, "on", 2) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* With deferred initialisation zones manage only what has been used yet, and watermarks move. */
 static void describe_zones(struct target *t)
 {
@@ -315,6 +329,9 @@ void host_describe(struct target *t)
 		note(t, "free pages are reported to the hypervisor: touching a page that was free "
 		        "for long costs a fault there too");
 	describe_zones(t);
+	if (damon_runs())
+		note(t,
+		     "DAMON runs: pages may be paged out, or moved, although memory is not short");
 	if (file_read("/sys/kernel/mm/ksm/run", buf, sizeof(buf)) > 0 && *buf == '1')
 		note(t, "kernel same-page merging runs");
 	if (file_read("/proc/sys/vm/overcommit_memory", buf, sizeof(buf)) > 0 && *buf == '2')

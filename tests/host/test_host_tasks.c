@@ -132,6 +132,40 @@ static int body_memory(struct target_task *t, char *err)
 	return 0;
 }
 
+/* kB of AnonHugePages of the whole process. */
+static u64 anon_huge_kb(void)
+{
+	char *text = file_read_all("/proc/self/smaps_rollup");
+	char *p = text ? strstr(text, "AnonHugePages:") : NULL;
+	u64 kb = p ? strtoull(p + strlen("AnonHugePages:"), NULL, 10) : 0;
+
+	free(text);
+	return kb;
+}
+
+/* Advice makes huge pages, takes part of one back, and a child copies their mappings. */
+static int body_huge(struct target_task *t, char *err)
+{
+	const u64 huge = 2 * MB;
+	s64 arg[4] = {0};
+	u32 child;
+	u64 va;
+	u64 at;
+
+	CHECK(ops->mmap(t, 4 * huge, TARGET_PROT_READ | TARGET_PROT_WRITE, 0, &va) == 0);
+	at = ALIGN(va, huge);
+	CHECK(ops->madvise(t, va, 4 * huge, TARGET_MADV_HUGEPAGE) == 0);
+	CHECK(ops->access(t, at, 2 * huge, TARGET_TOUCH, 0) == 0);
+	if (anon_huge_kb() == 0)
+		return 0; /* off, or memory is too fragmented: the counters say so */
+	CHECK(ops->munmap(t, at, PAGE) == 0);
+	CHECK(ops->madvise(t, at + huge, huge, TARGET_MADV_NOHUGEPAGE) == 0);
+	CHECK(ops->spawn(t, TARGET_FORK, "nothing", arg, &child) == 0);
+	CHECK(ops->wait(t, child) == 0);
+	CHECK(word_at(at + PAGE) == at + PAGE);
+	return 0;
+}
+
 /* Random maps and unmaps beside a model of one bool per page. */
 static int body_ranges(struct target_task *t, char *err)
 {
@@ -333,14 +367,23 @@ static int body_start_time(struct target_task *t, char *err)
 }
 
 static struct test_body bodies[] = {
-	{"stranger", body_stranger}, {"memory", body_memory},
-	{"ranges", body_ranges},     {"parent", body_parent},
-	{"child", body_child},       {"meet", body_meet},
-	{"nothing", body_nothing},   {"fails", body_fails},
-	{"waits", body_waits},       {"crashes", body_crashes},
-	{"dies", body_dies},         {"forever", body_forever},
-	{"sleeper", body_sleeper},   {"computes", body_computes},
-	{"start", body_start_time},  {NULL, NULL},
+	{"stranger", body_stranger},
+	{"memory", body_memory},
+	{"ranges", body_ranges},
+	{"parent", body_parent},
+	{"child", body_child},
+	{"meet", body_meet},
+	{"nothing", body_nothing},
+	{"fails", body_fails},
+	{"waits", body_waits},
+	{"crashes", body_crashes},
+	{"dies", body_dies},
+	{"forever", body_forever},
+	{"sleeper", body_sleeper},
+	{"computes", body_computes},
+	{"start", body_start_time},
+	{"huge", body_huge},
+	{NULL, NULL},
 };
 
 static struct target_result res;
@@ -353,6 +396,27 @@ static void run_ok(struct test_request *r)
 		fail_msg("run: %d, %s", rc, res.error);
 	assert_string_equal(res.error, "");
 	assert_int_equal(res.nr_failed, 0);
+}
+
+TEST(advice_makes_huge_pages)
+{
+	struct test_request r;
+	char mode[64] = "";
+
+	test_request_init(&r, bodies);
+	test_group(&r, "huge", 1);
+	run_ok(&r);
+	file_read("/sys/kernel/mm/transparent_hugepage/enabled", mode, sizeof(mode));
+	if (!*mode || strstr(mode, "[never]")) {
+		printf("no huge pages on this host\n");
+		return;
+	}
+	/* Two, or fallbacks instead; what others do only adds. */
+	assert_true(test_counter(&res, "thp_fault_alloc") +
+	                    test_counter(&res, "thp_fault_fallback") >=
+	            2);
+	if (test_counter(&res, "thp_fault_fallback") == 0)
+		assert_true(test_counter(&res, "thp_split_pmd") >= 1);
 }
 
 TEST(memory_calls_do_what_they_say)
@@ -646,6 +710,12 @@ TEST(without_rights_open_names_the_one)
 		test_set(&r, "vm.swappiness", "50");
 		if (ops->open(&r.req, &t, err) != -EPERM || !strstr(err, "vm/swappiness"))
 			_exit(5);
+		/* The readahead of a disk is changed only where there are files. */
+		r.req.nr_settings = 0;
+		test_set(&r, "vm.read_ahead_kb", "64");
+		test_files(&r, "data", 4 * MB, 1);
+		if (ops->open(&r.req, &t, err) != -EPERM || !strstr(err, "read_ahead_kb"))
+			_exit(8);
 		/* What needs no right works. */
 		r.req.nr_settings = 0;
 		if (ops->open(&r.req, &t, err) != 0)

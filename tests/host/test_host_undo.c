@@ -291,6 +291,7 @@ static void cgroup_run(struct test_request *r, u64 ram, u64 swap)
 	test_group(r, "swapper", 1);
 	r->req.ram_bytes = ram;
 	r->req.swap_bytes = swap;
+	r->req.max_ns = 200 * SECOND; /* pages come back one by one, from a disk that others use */
 	strcpy(r->req.swap_kind, "disk");
 	strcpy(r->req.limit_kind, "memcg");
 	test_set(r, "host.thp", "never");
