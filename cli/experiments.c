@@ -149,6 +149,7 @@ static const struct spread writeback_free_spreads[] = {
 
 /* "Most of field in vmstat are not changed too much": which those are, the mail does not say. */
 static const char *const writeback_free_predictions[] = {
+	"stall_time", /* of direct reclaim, which allocstall counts */
 	"elapsed",
 	"user",
 	"sys",

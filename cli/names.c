@@ -63,6 +63,7 @@ static const char *metric_at(u32 i)
 	                                    "min_breach_pages",
 	                                    "mlock_call",
 	                                    "munlock_call",
+	                                    "stall_time",
 	                                    "watermark_min",
 	                                    "khugepaged_pages_collapsed",
 	                                    "khugepaged_full_scans"};

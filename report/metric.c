@@ -159,6 +159,7 @@ static const char *const less_is_good[] = {
 	"min_breach_pages",
 	"mlock_call",
 	"munlock_call",
+	"stall_time",
 	"pageoutrun",
 	"workingset_refault",
 	"workingset_refault_anon",
@@ -193,7 +194,7 @@ enum metric_good metric_good(const char *metric)
 
 const char *metric_unit(const char *metric)
 {
-	static const char *const time[] = {"elapsed", "real", "user", "sys", "time"};
+	static const char *const time[] = {"elapsed", "real", "user", "sys", "time", "stall_time"};
 	const struct derived *d = find(metric);
 
 	for (size_t i = 0; i < ARRAY_SIZE(time); i++)

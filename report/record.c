@@ -516,6 +516,15 @@ static double latency_mean_us(const struct run_record *r, const char *name)
 	return 0;
 }
 
+/* How long all of them took together. */
+static double latency_sum_s(const struct run_record *r, const char *name)
+{
+	for (u32 i = 0; i < r->nr_latencies; i++)
+		if (strcmp(r->latency[i].name, name) == 0)
+			return (double)r->latency[i].count * (double)r->latency[i].mean_ns / 1e9;
+	return 0;
+}
+
 bool record_metric(const struct run_record *r, const char *metric, double *value)
 {
 	const struct record_counter *c = find_counter(r, metric);
@@ -533,6 +542,8 @@ bool record_metric(const struct run_record *r, const char *metric, double *value
 		*value = (double)c->value;
 	else if (strcmp(metric, "mlock_call") == 0)
 		*value = latency_mean_us(r, "mlock");
+	else if (strcmp(metric, "stall_time") == 0)
+		*value = latency_sum_s(r, "direct_reclaim");
 	else if (strcmp(metric, "munlock_call") == 0)
 		*value = latency_mean_us(r, "munlock");
 	else if (strcmp(metric, "throughput") == 0)

@@ -185,4 +185,20 @@ TEST(a_ledger_becomes_spans_locks_and_percentiles)
 	free(res);
 }
 
+/* 1,000 entries of direct reclaim, 500 ns each. */
+TEST(the_time_of_stalls_is_their_number_times_the_mean)
+{
+	struct run_record r;
+	double value;
+
+	fixture_record(&r, "base", 1, 1);
+	assert_true(record_metric(&r, "stall_time", &value));
+	assert_true(value == 0);
+	free(r.latency[0].name);
+	r.latency[0].name = report_strdup("direct_reclaim");
+	assert_true(record_metric(&r, "stall_time", &value));
+	assert_true(value > 0.000499 && value < 0.000501);
+	record_free(&r);
+}
+
 TEST_MAIN("record")
