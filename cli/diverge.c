@@ -349,9 +349,12 @@ void diverge_print(FILE *f, const struct divergence *d, const char *const name[2
 	text_wrap(f, "  ", line, GRID_WIDTH);
 	if (!d->found)
 		return;
-	if (d->has_last)
-		fprintf(f, "    both: %s, CPU %u, task %u: %s\n", event_time(time, d->last.clock),
-		        d->last.cpu, d->last.task, event_text(text, &d->last));
+	if (d->has_last) {
+		snprintf(line, sizeof(line), "%s, CPU %u, task %u: %s",
+		         event_time(time, d->last.clock), d->last.cpu, d->last.task,
+		         event_text(text, &d->last));
+		text_wrap(f, "    both: ", line, GRID_WIDTH);
+	}
 	print_side(f, d, 0, name[0]);
 	print_side(f, d, 1, name[1]);
 	if (!d->ended[0] && !d->ended[1])

@@ -31,6 +31,7 @@ struct run_args {
 	u64 jobs;
 	u64 cpu_seconds;
 	const char *machine;
+	const char *from_machine; /* as the result has it: --machine wins over that */
 	const char *kernel;
 	const char *json;
 	const char *csv;

@@ -167,6 +167,7 @@ bool run_args_from(struct run_args *a, const char *path)
 			cli_error("%s: the options in it are not those of a run", path);
 			return false;
 		}
+	a->from_machine = a->machine;
 	return true;
 }
 

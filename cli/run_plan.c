@@ -103,8 +103,9 @@ static bool check_from(const struct run_args *a, const struct scenario *s)
 {
 	return !a->from || strcmp(a->scenario, a->made.scenario) != 0 ||
 	       (unchanged(a, a->path, hash_file(a->path), a->made.scenario_hash) &&
-	        (a->machine || unchanged(a, s->profile->path, batch_profile_hash(s->profile),
-	                                 a->made.column[0].profile_hash)));
+	        (a->machine != a->from_machine ||
+	         unchanged(a, s->profile->path, batch_profile_hash(s->profile),
+	                   a->made.column[0].profile_hash)));
 }
 
 bool run_plan_make(const struct run_args *a, struct run_plan *p)

@@ -273,6 +273,19 @@ fi
 [ "$(ls -A "$dir/pages")" = p.html ] && [ "$(cat "$dir/pages/p.html")" = old ] ||
 	fail "half a page is left behind: $(ls -A "$dir/pages")"
 grep -q "cannot write $dir/pages/p.html: File too large" "$dir/out" || fail "what cannot be written?"
+for kind in json trace csv; do
+	echo old >"$dir/pages/p.$kind"
+	if (
+		ulimit -f 2
+		trap '' XFSZ
+		"$quire" run smoke -q --$kind "$dir/pages/p.$kind" >"$dir/out" 2>&1
+	); then
+		fail "--$kind: what does not fit is written"
+	fi
+	[ "$(cat "$dir/pages/p.$kind")" = old ] || fail "--$kind leaves half of a file"
+	rm "$dir/pages/p.$kind"
+done
+[ "$(ls -A "$dir/pages")" = p.html ] || fail "half a file is left behind: $(ls -A "$dir/pages")"
 
 # Without gnuplot the page has its tables and says what is missing.
 mkdir "$dir/bin"
@@ -410,6 +423,23 @@ cp "$dir/full.lua" "$dir/moved.lua"
 "$quire" run "$dir/moved.lua" --json "$dir/moved.json" >/dev/null 2>&1
 echo "-- another" >>"$dir/moved.lua"
 expect 2 "has changed since" run --from "$dir/moved.json"
+# So has a machine, by the profile that its own is based on.
+mkdir -p "$dir/data/machines" "$dir/data/scenarios"
+cp "${QUIRE_DATA:-.}/machines/small.lua" "$dir/data/machines/"
+cp "${QUIRE_DATA:-.}/scenarios/smoke.lua" "$dir/data/scenarios/"
+echo 'machine "mine" { base = "small", hz = 100 }' >"$dir/data/machines/mine.lua"
+(
+	export QUIRE_DATA="$dir/data"
+	expect 0 "machine.hz                           = 100 " run smoke --machine mine --print-config
+	"$quire" run smoke -q --machine mine --json "$dir/mine.json" >/dev/null 2>&1 || fail "--machine mine"
+	expect 0 "elapsed" run -q --from "$dir/mine.json"
+	echo '-- another' >>"$dir/data/machines/small.lua"
+	expect 2 "has changed since" run -q --from "$dir/mine.json"
+	expect 0 "elapsed" run -q --from "$dir/mine.json" --machine small
+	echo 'machine "mine" { base = "smal" }' >"$dir/data/machines/mine.lua"
+	expect 2 "mine.lua:1: machine: unknown machine profile 'smal'; did you mean 'small'?" run smoke --machine mine
+	exit $failed
+) || failed=1
 "$quire" run smoke --proc "$dir/proc" >/dev/null 2>&1 || fail "--proc"
 for f in vmstat zoneinfo meminfo buddyinfo; do
 	[ -s "$dir/proc/$f" ] || fail "--proc writes no $f"
