@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/sim_target.h"
 #include "core/knobs.h"
+#include "core/mm.h"
 #include "core/vmstat.h"
 #include "host/host.h"
 #include "load/sandbox.h"
@@ -77,6 +78,9 @@ static const char *metric_at(u32 i)
 	if (i < NR_VM_ITEMS)
 		return vm_item_name[i];
 	i -= NR_VM_ITEMS;
+	if (mthp_stat_name(i))
+		return mthp_stat_name(i);
+	i -= mthp_stat_count();
 	return metric_derived_at(i) ? metric_derived_at(i)->name : NULL;
 }
 

@@ -266,7 +266,7 @@ int machine_fault(void *machine, struct world_task *wt, u64 va, enum world_acces
 		return -EINTR;
 	world_trace(EVENT_FAULT, va, kind);
 	va &= PAGE_MASK;
-	if (likely(write))
+	if (likely(write && !(m->mthp_always | m->mthp_madvise)))
 		ret = first_touch(m, t->mm, va);
 	if (ret == VM_FAULT_FALLBACK)
 		ret = handle_mm_fault(m, t->mm, va, write);

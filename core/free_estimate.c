@@ -129,6 +129,8 @@ void machine_gauges(struct machine *m,
 	}
 	fn("min_breach_pages", (u64)breach, false, arg);
 	fn("watermark_min", min, false, arg);
+	if (m->mthp_always | m->mthp_madvise)
+		mthp_gauges(m, fn, arg);
 	if (!m->khugepaged || !m->khugepaged->started)
 		return;
 	fn("khugepaged_pages_collapsed", m->khugepaged->pages_collapsed, false, arg);

@@ -12,7 +12,7 @@
  * map it, and to 6.1 one more while the page is mapped both ways (PageDoubleMap), so that a tail that
  * loses its last pte is not taken for unmapped.
  *
- * Left out: file huge pages, other sizes (mTHP), PMD migration entries, underused pages (6.12), the
+ * Other sizes are in mthp.c. Left out: file huge pages, PMD migration entries, underused pages (6.12), the
  * moving of huge entries (there is no mremap).
  */
 #include "core/huge_memory.h"
@@ -22,9 +22,11 @@
 
 bool thp_vma_allowable(const struct machine *m, const struct vm_area_struct *vma, u64 va)
 {
-	if (m->knob.thp_enabled == THP_NEVER || vma->vm_flags & VM_NOHUGEPAGE || vma->vm_file)
+	enum thp_policy policy = thp_pmd_policy(m);
+
+	if (policy == THP_NEVER || vma->vm_flags & VM_NOHUGEPAGE || vma->vm_file)
 		return false;
-	if (m->knob.thp_enabled == THP_MADVISE && !(vma->vm_flags & VM_HUGEPAGE))
+	if (policy == THP_MADVISE && !(vma->vm_flags & VM_HUGEPAGE))
 		return false;
 	return vma_covers_pmd(vma, va);
 }

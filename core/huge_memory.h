@@ -118,6 +118,17 @@ void split_queue_put_back(struct pglist_data *pgdat, struct page *head);
 void deferred_split_audit(struct machine *m);
 void split_queues_init(struct machine *m); /* boot */
 
+/* ---- mthp.c ---------------------------------------------------------------------------------- */
+
+void mthp_init(struct machine *m); /* boot */
+/* Who gets huge pages of 2 MiB. */
+enum thp_policy thp_pmd_policy(const struct machine *m);
+/* A fault whose pte is none, by a huge page of another size: 0, or VM_FAULT_FALLBACK. */
+int do_anonymous_folio(struct vm_fault *f);
+void count_mthp(struct machine *m, const struct page *head, enum mthp_stat stat);
+void mthp_gauges(struct machine *m, void (*fn)(const char *name, u64 value, bool event, void *arg),
+                 void *arg);
+
 /* ---- huge_swap.c ----------------------------------------------------------------------------- */
 
 /* Reclaim need not split @head: it has slots, or may be given some. Page locked. */

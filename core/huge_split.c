@@ -75,7 +75,9 @@ void deferred_split_huge_page(struct machine *m, struct page *head)
 		return;
 	spin_lock_irq(&pgdat->split_queue_lock);
 	if (!(head[1].compound_flags & COMPOUND_DEFERRED)) {
-		count_vm_event(m, THP_DEFERRED_SPLIT_PAGE);
+		if (compound_order(head) == HPAGE_PMD_ORDER)
+			count_vm_event(m, THP_DEFERRED_SPLIT_PAGE);
+		count_mthp(m, head, MTHP_SPLIT_DEFERRED);
 		head[1].compound_flags |= COMPOUND_DEFERRED;
 		split_queue_add_tail(pgdat, head);
 		pgdat->split_queue_len += 1;
@@ -154,6 +156,7 @@ struct split {
 	struct page *head;
 	struct anon_vma *anon_vma; /* locked for write */
 	u64 index;                 /* of the head */
+	u32 nr;                    /* pages */
 	struct world_touch pages;  /* the 512 struct pages, which are gone through in a row */
 };
 
@@ -183,7 +186,7 @@ static u64 split_range(const struct split *s, const struct vm_area_struct *vma, 
                        u32 *last)
 {
 	u64 begin = max(s->index, vma->vm_pgoff);
-	u64 end = min(s->index + HPAGE_PMD_NR, vma->vm_pgoff + vma_pages(vma));
+	u64 end = min(s->index + s->nr, vma->vm_pgoff + vma_pages(vma));
 
 	*first = (u32)(begin - s->index);
 	*last = (u32)(end - 1 - s->index);
@@ -281,7 +284,7 @@ static void freeze_by_vma(struct split *s, bool flush_each)
 {
 	struct interval_node *node;
 
-	split_for_each_vma(node, s, s->index, s->index + HPAGE_PMD_NR - 1)
+	split_for_each_vma(node, s, s->index, s->index + s->nr - 1)
 		freeze_vma(s, node_vma(node), flush_each);
 }
 
@@ -305,8 +308,8 @@ static void freeze_page_in_vma(struct split *s, struct vm_area_struct *vma, u32 
 /* The head's walk splits the PMD entries; if nothing but these mapped the page, it is the only one. */
 static void freeze_by_page(struct split *s)
 {
-	world_touch(&s->pages, HPAGE_PMD_NR);
-	for (u32 i = 0; i < HPAGE_PMD_NR; i++) {
+	world_touch(&s->pages, s->nr);
+	for (u32 i = 0; i < s->nr; i++) {
 		struct interval_node *node;
 
 		if (READ_ONCE(s->head->refcount) == 1 + swap_cache_references(s->head))
@@ -352,7 +355,7 @@ static void unfreeze_by_vma(struct split *s)
 	struct machine *m = s->m;
 	struct interval_node *node;
 
-	split_for_each_vma(node, s, s->index, s->index + HPAGE_PMD_NR - 1)
+	split_for_each_vma(node, s, s->index, s->index + s->nr - 1)
 	{
 		struct vm_area_struct *vma = node_vma(node);
 		u32 first, last;
@@ -373,8 +376,8 @@ static void unfreeze_by_page(struct split *s)
 {
 	struct machine *m = s->m;
 
-	world_touch(&s->pages, HPAGE_PMD_NR);
-	for (u32 i = 0; i < HPAGE_PMD_NR; i++) {
+	world_touch(&s->pages, s->nr);
+	for (u32 i = 0; i < s->nr; i++) {
 		struct interval_node *node;
 
 		charge(COST_RMAP_LOOKUP);
@@ -446,7 +449,7 @@ static void __split_huge_page(struct split *s, struct page *page, struct page_li
 	struct lruvec *lruvec = page_lruvec(m, head);
 
 	spin_lock_irq(&lruvec->lru_lock);
-	for (u32 i = HPAGE_PMD_NR - 1; i; i--)
+	for (u32 i = s->nr - 1; i; i--)
 		split_tail(s, i, lruvec, list);
 	page_clear(head, PG_compound);
 	head->refcount = 1 + page_test(head, PG_swapcache);
@@ -455,7 +458,7 @@ static void __split_huge_page(struct split *s, struct page *page, struct page_li
 	span_enter(SPAN_UNFREEZE);
 	unfreeze_page(s);
 	span_exit();
-	for (u32 i = 0; i < HPAGE_PMD_NR; i++) {
+	for (u32 i = 0; i < s->nr; i++) {
 		if (head + i == page)
 			continue;
 		if (page_test(head + i, PG_swapcache) && !page_mapped(head + i))
@@ -474,7 +477,7 @@ static bool split_freeze_refs(struct split *s)
 	spin_lock_irq(&pgdat->split_queue_lock);
 	/* Linux before 6.6 adds up the mapcounts of all pages. */
 	if (mapcount_doubles(s->m))
-		charge_n(COST_COMPOUND_TAIL, HPAGE_PMD_NR);
+		charge_n(COST_COMPOUND_TAIL, s->nr);
 	charge(COST_ATOMIC);
 	ok = s->head->refcount == 1 + swap_cache_references(s->head) && !s->head[1].total_mapcount;
 	if (ok) {
@@ -491,7 +494,7 @@ static int do_split(struct split *s, struct page *page, struct page_list *list)
 	struct page *head = s->head;
 
 	if (mapcount_doubles(m))
-		charge_n(COST_COMPOUND_TAIL, HPAGE_PMD_NR);
+		charge_n(COST_COMPOUND_TAIL, s->nr);
 	world_order();
 	/* Every entry has a reference, the caller has one: more are pins, batches, other isolations. */
 	if (head->refcount != head[1].total_mapcount + swap_cache_references(head) + 1 ||
@@ -591,20 +594,27 @@ static bool split_begin(struct machine *m, struct page *head, struct split *s)
 	world_order();
 	if (!page_is_head(head) || !page_is_anon(head) || !page_mapped(head))
 		return false;
-	VM_BUG_ON(compound_order(head) != HPAGE_PMD_ORDER);
 	span_enter(SPAN_SPLIT_PAGE);
 	s->index = head->index;
+	s->nr = compound_nr(head);
 	s->anon_vma = page_anon_vma(m, head);
 	s->anon_vma->refcount += 1;
 	anon_vma_lock_write(s->anon_vma);
 	return true;
 }
 
+static void count_split(struct machine *m, u32 nr, int err)
+{
+	if (nr == HPAGE_PMD_NR)
+		count_vm_event(m, err ? THP_SPLIT_PAGE_FAILED : THP_SPLIT_PAGE);
+	m->mthp_stat[__builtin_ctz(nr)][err ? MTHP_SPLIT_FAILED : MTHP_SPLIT] += 1;
+}
+
 static void split_end(struct split *s, int err)
 {
 	anon_vma_unlock_write(s->anon_vma);
 	put_anon_vma(s->m, s->anon_vma);
-	count_vm_event(s->m, err ? THP_SPLIT_PAGE_FAILED : THP_SPLIT_PAGE);
+	count_split(s->m, s->nr, err);
 	span_exit();
 }
 
@@ -636,7 +646,7 @@ int split_huge_page_to_list(struct machine *m, struct page *page, struct page_li
 	if (m->knob.thp_partial == THP_PARTIAL_PAGE)
 		return split_huge_page_at_once(m, head, list);
 	if (!split_begin(m, head, &s)) {
-		count_vm_event(m, THP_SPLIT_PAGE_FAILED);
+		count_split(m, compound_nr(head), -EBUSY);
 		return -EBUSY;
 	}
 	err = do_split(&s, page, list);

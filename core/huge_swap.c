@@ -138,6 +138,8 @@ bool may_swap_out_whole(struct machine *m, struct page *head)
 {
 	s32 cached = page_test(head, PG_swapcache) ? (s32)compound_nr(head) : 0;
 
+	if (compound_order(head) != HPAGE_PMD_ORDER)
+		return false;
 	if (m->knob.thp_swapout != THP_SWAPOUT_WHOLE || m->knob.thp_partial == THP_PARTIAL_PAGE)
 		return false;
 	if (cached)

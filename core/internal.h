@@ -146,6 +146,20 @@ struct first_touch {
 	u32 page_flags;
 };
 
+/* Counters per size of huge page: mthp.c. */
+#define MTHP_MIN_ORDER 2u
+#define MTHP_MAX_ORDER 9u
+enum mthp_stat {
+	MTHP_ANON_FAULT_ALLOC,
+	MTHP_ANON_FAULT_FALLBACK,
+	MTHP_SPLIT,
+	MTHP_SPLIT_FAILED,
+	MTHP_SPLIT_DEFERRED,
+	MTHP_SWPOUT,
+	MTHP_SWPOUT_FALLBACK,
+	NR_MTHP_STATS
+};
+
 struct machine {
 	struct world *world;
 	struct first_touch first_touch;
@@ -194,6 +208,9 @@ struct machine {
 
 	struct shrinker *shrinkers;    /* (c) shrinker.c */
 	struct khugepaged *khugepaged; /* (c) NULL: thp.enabled = never */
+	u32 mthp_always;               /* (c) bits: orders below 9 that are enabled, */
+	u32 mthp_madvise;              /* (c) and those that must be asked for */
+	u64 mthp_stat[MTHP_MAX_ORDER + 1][NR_MTHP_STATS]; /* (a) by order */
 
 	/* overcommit: util.c, in pages */
 	atomic_long_t vm_committed_as;

@@ -217,7 +217,7 @@ void khugepaged_init(struct machine *m)
 {
 	struct khugepaged *k;
 
-	if (m->knob.thp_enabled == THP_NEVER)
+	if (thp_pmd_policy(m) == THP_NEVER)
 		return;
 	k = arena_new(&m->arena, struct khugepaged);
 	k->machine = m;

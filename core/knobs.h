@@ -25,6 +25,9 @@
 #define KNOB_THP(E) E(THP_NEVER, "never") E(THP_MADVISE, "madvise") E(THP_ALWAYS, "always")
 #define KNOB_WMARK_GAP(E) E(WMARK_GAP_QUARTER, "quarter") E(WMARK_GAP_SCALE, "scale")
 #define KNOB_WMARK_ORDER(E) E(WMARK_ORDER_DECAY, "decay") E(WMARK_ORDER_BLOCK, "block")
+#define KNOB_MTHP(E)                                                                               \
+	E(MTHP_NEVER, "never")                                                                     \
+	E(MTHP_MADVISE, "madvise") E(MTHP_INHERIT, "inherit") E(MTHP_ALWAYS, "always")
 #define KNOB_THP_DEFRAG(E)                                                                         \
 	E(THP_DEFRAG_NEVER, "never")                                                               \
 	E(THP_DEFRAG_MADVISE, "madvise")                                                           \
@@ -185,6 +188,22 @@
 	     "ENOMEM, or EINVAL (6.17)")                                                           \
 	ENUM(thp_enabled, "thp.enabled", KNOB_THP, THP_MADVISE, THP_MADVISE, "sysfs",              \
 	     "who gets huge pages; other than never, min_free_kbytes is raised at boot")           \
+	ENUM(thp_16kB, "thp.16kB", KNOB_MTHP, MTHP_NEVER, MTHP_NEVER, "sysfs, 3485b88390b0 (6.8)", \
+	     "who gets huge pages of 16 KiB, mapped by ptes")                                      \
+	ENUM(thp_32kB, "thp.32kB", KNOB_MTHP, MTHP_NEVER, MTHP_NEVER, "sysfs, 3485b88390b0 (6.8)", \
+	     "who gets huge pages of 32 KiB, mapped by ptes")                                      \
+	ENUM(thp_64kB, "thp.64kB", KNOB_MTHP, MTHP_NEVER, MTHP_NEVER, "sysfs, 3485b88390b0 (6.8)", \
+	     "who gets huge pages of 64 KiB, mapped by ptes")                                      \
+	ENUM(thp_128kB, "thp.128kB", KNOB_MTHP, MTHP_NEVER, MTHP_NEVER,                            \
+	     "sysfs, 3485b88390b0 (6.8)", "who gets huge pages of 128 KiB, mapped by ptes")        \
+	ENUM(thp_256kB, "thp.256kB", KNOB_MTHP, MTHP_NEVER, MTHP_NEVER,                            \
+	     "sysfs, 3485b88390b0 (6.8)", "who gets huge pages of 256 KiB, mapped by ptes")        \
+	ENUM(thp_512kB, "thp.512kB", KNOB_MTHP, MTHP_NEVER, MTHP_NEVER,                            \
+	     "sysfs, 3485b88390b0 (6.8)", "who gets huge pages of 512 KiB, mapped by ptes")        \
+	ENUM(thp_1024kB, "thp.1024kB", KNOB_MTHP, MTHP_NEVER, MTHP_NEVER,                          \
+	     "sysfs, 3485b88390b0 (6.8)", "who gets huge pages of 1024 KiB, mapped by ptes")       \
+	ENUM(thp_2048kB, "thp.2048kB", KNOB_MTHP, MTHP_INHERIT, MTHP_INHERIT,                      \
+	     "sysfs, 3485b88390b0 (6.8)", "who gets those of 2 MiB; inherit: as thp.enabled says") \
 	ENUM(thp_defrag, "thp.defrag", KNOB_THP_DEFRAG, THP_DEFRAG_ALWAYS, THP_DEFRAG_MADVISE,     \
 	     "444eb2a449ef (4.6)", "whose faults reclaim for a huge page, or have kswapd do so")   \
 	ENUM(khugepaged_form, "khugepaged.form", KNOB_KHUGEPAGED, KHUGEPAGED_4_0, KHUGEPAGED_6_18, \
@@ -379,6 +398,7 @@ KNOB_DECLARE(free_slot_policy, KNOB_FREE_SLOT);
 KNOB_DECLARE(mlock_drain_policy, KNOB_MLOCK_DRAIN);
 KNOB_DECLARE(mlock_isolate_policy, KNOB_MLOCK_ISOLATE);
 KNOB_DECLARE(thp_policy, KNOB_THP);
+KNOB_DECLARE(mthp_policy, KNOB_MTHP);
 KNOB_DECLARE(thp_defrag_policy, KNOB_THP_DEFRAG);
 KNOB_DECLARE(khugepaged_policy, KNOB_KHUGEPAGED);
 KNOB_DECLARE(thp_partial_policy, KNOB_THP_PARTIAL);

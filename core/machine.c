@@ -162,6 +162,7 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 		ret = kswapd_init(m);
 	if (!ret)
 		compaction_init(m);
+	mthp_init(m);
 	if (!ret)
 		khugepaged_init(m);
 	if (!ret)

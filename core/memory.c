@@ -125,6 +125,11 @@ static int do_anonymous_page(struct vm_fault *f)
 	ret = fault_anon_prepare(f);
 	if (unlikely(ret))
 		return ret;
+	if (unlikely(f->m->mthp_always | f->m->mthp_madvise)) {
+		ret = do_anonymous_folio(f);
+		if (ret != VM_FAULT_FALLBACK)
+			return ret;
+	}
 	page = alloc_zeroed_user_page(f->m, &late);
 	return likely(page) ? map_zeroed_page(f, page, late) : VM_FAULT_OOM;
 }

@@ -188,6 +188,9 @@ long machine_leave_free(struct machine *m, u32 node, const char *zone, u64 nr);
 void machine_counters(struct machine *m,
                       void (*fn)(const char *name, u64 value, bool event, void *arg), void *arg);
 
+/* Counters per size of huge page, among machine_gauges() where sizes below 2 MiB are enabled. */
+u32 mthp_stat_count(void);
+const char *mthp_stat_name(u32 i);
 /*
  * The same for figures of the model that no kernel prints: how far free memory fell below min
  * without the counter saying so (the worst zone's), and the highest min mark of a zone.

@@ -14,7 +14,7 @@
  */
 #include <string.h>
 
-#include "core/internal.h"
+#include "core/huge_memory.h"
 #include "core/swap.h"
 
 #define SECTORS_PER_PAGE (PAGE_SIZE / 512)
@@ -212,6 +212,7 @@ static void __swap_writepage(struct machine *m, struct page *page)
 		return;
 	}
 	count_vm_event(m, THP_SWPOUT);
+	count_mthp(m, page, MTHP_SWPOUT);
 	page[3].nr_writes = nr;
 	unlock_page(m, page);
 	blk_start_plug(m, &plug);

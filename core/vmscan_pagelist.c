@@ -147,6 +147,8 @@ static enum page_fate split_huge(struct shrink *s, struct page *page)
 			return PAGE_GO_ON;
 		count_vm_event(s->m, THP_SWPOUT_FALLBACK);
 	}
+	if (whole || compound_order(page) != HPAGE_PMD_ORDER)
+		count_mthp(s->m, page, MTHP_SWPOUT_FALLBACK);
 	return split_huge_page_to_list(s->m, page, s->pages) ? PAGE_ACTIVATE : PAGE_GO_ON;
 }
 

@@ -92,7 +92,7 @@ static long split_queue_leaks(const struct machine *m)
 
 	for_each_node (m, nd)
 		nr += (long)nd->split_queue_len;
-	return nr - pages_only_in_batches(m) / 512;
+	return nr - pages_only_in_batches(m) / 4; /* the smallest have so many */
 }
 
 /* @frames_at_boot: frames_out() before the first task. */

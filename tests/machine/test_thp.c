@@ -23,6 +23,8 @@ struct thp_test {
 	void (*child)(struct thp_test *t, u64 va);
 	u64 va;
 	u64 swap_mb; /* 0: none */
+	bool mthp;   /* 64 KiB are the largest */
+	u32 order;   /* not 0: this size and no other */
 	bool stop;   /* the child may go */
 };
 
@@ -73,6 +75,18 @@ static void on_machine(struct thp_test *t, const char *preset, const char *knob,
 	assert_int_equal(0, knobs_preset(&k, preset));
 	set(&k, "thp.enabled", "always");
 	set(&k, "vm.min_free_kbytes", "512");
+	if (t->mthp) {
+		set(&k, "thp.2048kB", "never");
+		set(&k, "thp.64kB", "inherit");
+		set(&k, "thp.16kB", "always");
+	}
+	if (t->order) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "thp.%ukB", 4u << t->order);
+		set(&k, "thp.2048kB", "never");
+		set(&k, name, "always");
+	}
 	if (knob)
 		set(&k, knob, value);
 	w = sim_create(hw, &(struct sim_options){.seed = 1, .check = true, .max_ns = 60000000000},
@@ -464,6 +478,71 @@ TEST(since_4_13_huge_pages_are_swapped_out_whole_where_there_is_room)
 	           "split");
 	on_machine(&(struct thp_test){.fn = swap_out_whole, .swap_mb = 128}, "6.18", NULL, NULL);
 	on_machine(&(struct thp_test){.fn = swap_out_fallback, .swap_mb = 128}, "6.18", NULL, NULL);
+}
+
+/* ---- other sizes ---- */
+
+static u64 stat64(const struct thp_test *t, enum mthp_stat s)
+{
+	return t->m->mthp_stat[4][s];
+}
+
+static void sizes(struct thp_test *t, u64 va)
+{
+	const u32 nr = NR_HUGE * HPAGE_PMD_NR / 16;
+	struct page *page = page_at(t, va + PAGE_SIZE);
+	struct task *child;
+
+	assert_int_equal(0, event(t, THP_FAULT_ALLOC));
+	assert_int_equal(nr, stat64(t, MTHP_ANON_FAULT_ALLOC));
+	assert_true(page_is_tail(page) && compound_order(compound_head(page)) == 4);
+	assert_int_equal(NR_HUGE * HPAGE_PMD_NR, atomic_long_peek(&t->task->mm->rss[MM_ANONPAGES]));
+	assert_int_equal(0, do_fork(t->m, "child", child_main, t, &child));
+	task_start(child, 1);
+	do_wait(child);
+	/* A part is unmapped: it waits, and is split, and only the part is freed. */
+	assert_int_equal(0, do_munmap(t->m, va, PAGE_SIZE));
+	assert_int_equal(1, stat64(t, MTHP_SPLIT_DEFERRED));
+	assert_int_equal(0, event(t, THP_DEFERRED_SPLIT_PAGE));
+	assert_int_equal(0, do_drop_caches(t->m, 2));
+	assert_int_equal(1, stat64(t, MTHP_SPLIT));
+	assert_int_equal(0, event(t, THP_SPLIT_PAGE));
+	assert_false(page_is_compound(page_at(t, va + PAGE_SIZE)));
+	assert_int_equal(0, mm_access(t->m, va + PAGE_SIZE, HUGE, WORLD_SCAN, 0));
+}
+
+TEST(other_sizes_are_taken_where_they_fit_and_split_like_those_of_2_mib)
+{
+	on_machine(&(struct thp_test){.fn = sizes, .child = child_writes, .mthp = true}, "6.18",
+	           NULL, NULL);
+	on_machine(&(struct thp_test){.fn = sizes, .child = child_writes, .mthp = true}, "6.18",
+	           "thp.split_walk", "page");
+}
+
+static void one_size(struct thp_test *t, u64 va)
+{
+	assert_int_equal((NR_HUGE * HPAGE_PMD_NR) >> t->order,
+	                 t->m->mthp_stat[t->order][MTHP_ANON_FAULT_ALLOC]);
+	assert_int_equal(t->order, compound_order(compound_head(page_at(t, va))));
+}
+
+TEST(each_size_has_a_policy_of_its_own)
+{
+	for (u32 o = MTHP_MIN_ORDER; o < MTHP_MAX_ORDER; o++)
+		on_machine(&(struct thp_test){.fn = one_size, .order = o}, "6.18", NULL, NULL);
+}
+
+static void sizes_swapped(struct thp_test *t, u64 va)
+{
+	swap_out(t, va);
+	assert_true(stat64(t, MTHP_SWPOUT_FALLBACK) > 0);
+	assert_int_equal(0, event(t, THP_SWPOUT_FALLBACK));
+}
+
+TEST(other_sizes_are_split_before_they_are_swapped_out)
+{
+	on_machine(&(struct thp_test){.fn = sizes_swapped, .mthp = true, .swap_mb = 128}, "6.18",
+	           NULL, NULL);
 }
 
 TEST_MAIN("thp")

@@ -1,0 +1,185 @@
+/*
+ * Huge pages of other sizes: 16 KiB to 1 MiB, mapped by ptes (Linux 6.8 on, mm/memory.c: alloc_anon_folio()).
+ *
+ * Each size has a policy of its own (knobs thp.16kB ... thp.2048kB: always, madvise, never, or inherit, which is
+ * thp.enabled's). A fault takes the largest size that is enabled, fits the VMA, has nothing mapped in its range
+ * and is to be had, and counts each size that it could not have. They are compound pages as others, without
+ * PMD entries: parts may be unmapped, then they wait to be split; reclaim splits them before it swaps them out.
+ *
+ * Left out: swapping them out whole (6.10: clusters of an order), reading them back whole, file pages.
+ */
+#include "core/huge_memory.h"
+
+/* ---- who gets them ---------------------------------------------------------------------------------- */
+
+/* What the knob of an order says in terms of thp.enabled. */
+static enum thp_policy order_policy(const struct machine *m, unsigned int order)
+{
+	static const size_t offset[] = {
+		offsetof(struct knobs, thp_16kB),   offsetof(struct knobs, thp_32kB),
+		offsetof(struct knobs, thp_64kB),   offsetof(struct knobs, thp_128kB),
+		offsetof(struct knobs, thp_256kB),  offsetof(struct knobs, thp_512kB),
+		offsetof(struct knobs, thp_1024kB), offsetof(struct knobs, thp_2048kB),
+	};
+	const char *knobs = (const char *)&m->knob;
+
+	switch (*(const u32 *)(knobs + offset[order - MTHP_MIN_ORDER])) {
+	case MTHP_NEVER:
+		return THP_NEVER;
+	case MTHP_MADVISE:
+		return THP_MADVISE;
+	case MTHP_ALWAYS:
+		return THP_ALWAYS;
+	case MTHP_INHERIT:
+		break;
+	}
+	return (enum thp_policy)m->knob.thp_enabled;
+}
+
+enum thp_policy thp_pmd_policy(const struct machine *m)
+{
+	return order_policy(m, HPAGE_PMD_ORDER);
+}
+
+/* Boot. Before 4.5's counts of what is mapped they could not be unmapped in part. */
+void mthp_init(struct machine *m)
+{
+	for (unsigned int o = MTHP_MIN_ORDER; o < HPAGE_PMD_ORDER; o++) {
+		enum thp_policy policy = order_policy(m, o);
+
+		if (m->knob.thp_partial == THP_PARTIAL_PAGE)
+			break;
+		m->mthp_always |= policy == THP_ALWAYS ? 1u << o : 0;
+		m->mthp_madvise |= policy == THP_MADVISE ? 1u << o : 0;
+	}
+}
+
+/* ---- faults ------------------------------------------------------------------------------------------- */
+
+static bool range_is_none(const pte_t *pte, u32 nr)
+{
+	while (nr && pte_none(pte[nr - 1]))
+		nr--;
+	return !nr;
+}
+
+/* The largest page that goes where @f is, cleared; *@va: where. NULL: none. */
+static struct page *alloc_anon_folio(struct vm_fault *f, u64 *va)
+{
+	struct machine *m = f->m;
+	bool advised = f->vma->vm_flags & VM_HUGEPAGE;
+	u32 orders = m->mthp_always | (advised ? m->mthp_madvise : 0);
+
+	if (f->vma->vm_flags & VM_NOHUGEPAGE)
+		return NULL;
+	for (unsigned int o = HPAGE_PMD_ORDER - 1; o >= MTHP_MIN_ORDER; o--) {
+		u64 size = PAGE_SIZE << o;
+		struct page *page;
+
+		*va = ALIGN_DOWN(f->va, size);
+		if (!(orders >> o & 1) || *va < f->vma->vm_start || *va + size > f->vma->vm_end)
+			continue;
+		charge_n(COST_PTE, 1u << o);
+		if (!range_is_none(pt_entry(m, f->table, *va), 1u << o))
+			continue;
+		page = alloc_pages(m, thp_gfp(m, advised), o);
+		if (!page) {
+			m->mthp_stat[o][MTHP_ANON_FAULT_FALLBACK] += 1;
+			continue;
+		}
+		for (u32 i = 0; i < 1u << o; i++)
+			world_frame_clear(page_to_pfn(m, page) + i);
+		page_set(page, PG_uptodate);
+		return page;
+	}
+	return NULL;
+}
+
+/* @page's entries, all of one table, whose lock is held. A reference for each of them. */
+static void map_anon_folio(struct vm_fault *f, struct page *page, u64 va)
+{
+	struct machine *m = f->m;
+	pte_t *pte = pt_entry(m, f->table, va);
+	u32 nr = compound_nr(page);
+
+	prep_tails(m, page);
+	page_set(page, PG_swapbacked);
+	page->mapping = anon_vma_mapping(m, f->vma->anon_vma);
+	page->index = vma_index(f->vma, va);
+	page->refcount += (s32)nr - 1;
+	page[1].total_mapcount = (s32)nr;
+	charge_n(COST_PTE, nr);
+	for (u32 i = 0; i < nr; i++) {
+		page[i].mapcount = 1;
+		set_pte(m, f->table, pte + i, fault_mkwrite(f, fault_mk_pte(f, page + i)));
+	}
+	mod_node_state(page_zone(m, page), NR_ANON_MAPPED, nr);
+	atomic_long_add(nr, &f->mm->rss[MM_ANONPAGES]);
+	charge(COST_RSS);
+	lru_cache_add_inactive_or_unevictable(m, page, f->vma);
+}
+
+int do_anonymous_folio(struct vm_fault *f)
+{
+	struct machine *m = f->m;
+	struct page *page;
+	u64 va;
+
+	page = alloc_anon_folio(f, &va);
+	if (!page)
+		return VM_FAULT_FALLBACK;
+	spin_lock(fault_ptl(f));
+	if (!range_is_none(pt_entry(m, f->table, va), compound_nr(page))) {
+		spin_unlock(fault_ptl(f));
+		put_page(m, page);
+		return 0; /* another thread was here: look again */
+	}
+	m->mthp_stat[compound_order(page)][MTHP_ANON_FAULT_ALLOC] += 1;
+	map_anon_folio(f, page, va);
+	spin_unlock(fault_ptl(f));
+	return 0;
+}
+
+/* ---- counters -------------------------------------------------------------------------------------------- */
+
+void count_mthp(struct machine *m, const struct page *head, enum mthp_stat stat)
+{
+	m->mthp_stat[compound_order(head)][stat] += 1;
+}
+
+/* As files below /sys/kernel/mm/transparent_hugepage/hugepages-<size>kB/stats/. */
+#define MTHP_NAMES(kb)                                                                             \
+	{                                                                                          \
+		"mthp_" kb "kB_anon_fault_alloc", "mthp_" kb "kB_anon_fault_fallback",             \
+			"mthp_" kb "kB_split", "mthp_" kb "kB_split_failed",                       \
+			"mthp_" kb "kB_split_deferred", "mthp_" kb "kB_swpout",                    \
+			"mthp_" kb "kB_swpout_fallback"                                            \
+	}
+
+static const char *const mthp_name[][NR_MTHP_STATS] = {
+	MTHP_NAMES("16"),  MTHP_NAMES("32"),  MTHP_NAMES("64"),   MTHP_NAMES("128"),
+	MTHP_NAMES("256"), MTHP_NAMES("512"), MTHP_NAMES("1024"), MTHP_NAMES("2048"),
+};
+
+u32 mthp_stat_count(void)
+{
+	return ARRAY_SIZE(mthp_name) * NR_MTHP_STATS;
+}
+
+const char *mthp_stat_name(u32 i)
+{
+	return i < mthp_stat_count() ? mthp_name[i / NR_MTHP_STATS][i % NR_MTHP_STATS] : NULL;
+}
+
+void mthp_gauges(struct machine *m, void (*fn)(const char *name, u64 value, bool event, void *arg),
+                 void *arg)
+{
+	const char *name;
+
+	for (u32 i = 0; (name = mthp_stat_name(i)); i++) {
+		u64 value = m->mthp_stat[MTHP_MIN_ORDER + i / NR_MTHP_STATS][i % NR_MTHP_STATS];
+
+		if (value)
+			fn(name, value, false, arg);
+	}
+}
