@@ -119,12 +119,14 @@ static void print_identity(const char *name, const char *path, const struct resu
 
 static const char *const time_metric[] = {"elapsed", "sys", "user"};
 
-static void side_cell(struct grid *grid, bool time, bool missing, double v)
+static void side_cell(struct grid *grid, const char *metric, bool time, bool missing, double v)
 {
 	char text[FORMAT_MAX];
 
 	if (missing)
 		grid_cell(grid, "n/a");
+	else if (strcmp(metric_unit(metric), "%") == 0)
+		grid_cell(grid, "%.1f%%", v);
 	else
 		grid_cell(grid, "%s", time ? text_seconds(text, v) : format_count(text, v));
 }
@@ -136,13 +138,14 @@ static void metric_row(struct grid *grid, const char *title, const char *metric,
 	char text[FORMAT_MAX];
 
 	grid_cell(grid, "%s", title);
-	side_cell(grid, full, c->base_missing, c->base);
-	side_cell(grid, full, c->value_missing, c->value);
+	side_cell(grid, metric, full, c->base_missing, c->base);
+	side_cell(grid, metric, full, c->value_missing, c->value);
 	grid_cell(grid, "%s", format_comparison(text, c));
 	if (full) {
 		bool interval = c->n > 1 && c->base != 0;
 
-		grid_cell(grid, interval ? "[%.3f, %.3f]" : "-", c->ratio_lo, c->ratio_hi);
+		grid_cell(grid, interval ? "%.3f [%.3f, %.3f]" : "-", c->ratio, c->ratio_lo,
+		          c->ratio_hi);
 		grid_cell(grid, "%s", c->n > 1 ? format_effect(text, c->g) : "-");
 	}
 	grid_cell(grid, c->n > 1 ? "%.4f" : "-", c->p);
@@ -152,8 +155,8 @@ static void metric_row(struct grid *grid, const char *title, const char *metric,
 static void print_times(const struct results *r, const struct result_column *a,
                         const struct result_column *b)
 {
-	static const char *const head[] = {"seconds",     "A",         "B", "change",
-	                                   "ratio, 95 %", "Hedges' g", "p", ""};
+	static const char *const head[] = {"seconds",   "A", "B", "change", "ratio, 95 % interval",
+	                                   "Hedges' g", "p", ""};
 	struct comparison c;
 	struct grid grid;
 

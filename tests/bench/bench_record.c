@@ -12,12 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/batch.h"
 #include "cli/sim_target.h"
 #include "lib/bug.h"
-#include "load/scenario.h"
 #include "report/trace.h"
 #include "tests/bench/yardstick.h"
+#include "tests/cli/scenario_text.h"
 #include "world/null.h"
 #include "world/world.h"
 
@@ -119,30 +118,12 @@ static void print(const char *name, double value, double wanted, double yard)
 	       name, value, wanted, wanted, yard);
 }
 
-static struct scenario *load(void)
-{
-	char path[] = "/tmp/quire-bench-XXXXXX";
-	char err[TARGET_ERROR_MAX] = "";
-	struct scenario_options opt = {.names = &cli_load_names,
-	                               .machine_dirs = cli_machine_dirs()};
-	int fd = mkstemp(path);
-	struct scenario *s;
-
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		panic("cannot write %s", path);
-	close(fd);
-	if (scenario_load(path, &opt, &s, err))
-		panic("%s", err);
-	unlink(path);
-	return s;
-}
-
 int main(void)
 {
 	double ratio[NR_KINDS][ROUNDS];
 	double plain[ROUNDS];
 	double yard = yardstick();
-	struct scenario *s = load();
+	struct scenario *s = scenario_from_text(text);
 	struct counts n;
 	double span_ns;
 	double sample_ns;

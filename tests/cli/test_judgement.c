@@ -5,10 +5,9 @@
  * The runs are real ones, of a scenario with reclaim on two CPUs that takes a few milliseconds, so
  * that what is judged has the distributions that it has in earnest: skewed, with ties, clustered.
  */
-#include "cli/batch.h"
 #include "cli/sim_target.h"
-#include "load/scenario.h"
 #include "report/results.h"
+#include "tests/cli/scenario_text.h"
 #include "tests/test.h"
 
 #define SETS 200
@@ -23,23 +22,6 @@ static const char *const text =
 	"  local m = t:mmap('2720K')\n"
 	"  m:fill()\n"
 	"end }\n";
-
-static struct scenario *load(void)
-{
-	char path[] = "/tmp/quire-judge-XXXXXX";
-	char err[TARGET_ERROR_MAX];
-	struct scenario_options opt = {.names = &cli_load_names,
-	                               .machine_dirs = cli_machine_dirs()};
-	struct scenario *s;
-	int fd = mkstemp(path);
-
-	assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-	close(fd);
-	if (scenario_load(path, &opt, &s, err))
-		fail_msg("%s", err);
-	unlink(path);
-	return s;
-}
 
 static void run(struct scenario *s, u32 variant, u64 seed, struct run_record *r)
 {
@@ -83,7 +65,7 @@ static const char *const metric[] = {"elapsed", "sys", "user", "pswpout", "pgsca
  */
 TEST(the_same_against_itself_is_called_different_as_often_as_p_says)
 {
-	struct scenario *s = load();
+	struct scenario *s = scenario_from_text(text);
 	u32 different[ARRAY_SIZE(metric)] = {0};
 	u32 moving[ARRAY_SIZE(metric)] = {0};
 
@@ -114,7 +96,7 @@ TEST(the_same_against_itself_is_called_different_as_often_as_p_says)
 /* Less memory to be had by a reserve that is larger: every set of pairs must show what it costs. */
 TEST(two_policies_are_told_apart)
 {
-	struct scenario *s = load();
+	struct scenario *s = scenario_from_text(text);
 
 	for (u32 k = 0; k < 5; k++) {
 		struct comparison c;

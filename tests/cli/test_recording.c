@@ -2,10 +2,9 @@
  * Looking at a run does not change it, and what is seen is what was counted: time series, slices,
  * memory touched.
  */
-#include "cli/batch.h"
 #include "cli/sim_target.h"
-#include "load/scenario.h"
 #include "report/record.h"
+#include "tests/cli/scenario_text.h"
 #include "tests/test.h"
 #include "world/ledger.h"
 
@@ -21,21 +20,12 @@ static const char *const text =
 static void run_all(bool series, bool heat, u32 nr_slices, u64 from_ns, u64 to_ns,
                     struct run_record *r)
 {
-	char path[] = "/tmp/quire-series-XXXXXX";
 	char err[TARGET_ERROR_MAX];
-	struct scenario_options opt = {.names = &cli_load_names,
-	                               .machine_dirs = cli_machine_dirs()};
 	struct target_result *res = calloc(1, sizeof(*res));
 	struct target_request req;
-	struct scenario *s;
+	struct scenario *s = scenario_from_text(text);
 	struct target *t;
-	int fd = mkstemp(path);
 
-	assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-	close(fd);
-	if (scenario_load(path, &opt, &s, err))
-		fail_msg("%s", err);
-	unlink(path);
 	scenario_request(s, 0, test_seed(), &sim_target_ops, &req);
 	req.series = series;
 	req.heat = heat;
