@@ -25,7 +25,9 @@ awk -v dir="$work" '
 	file != "" { print >file }
 ' "$doc"
 for example in "$work"/*.lua; do
-	"$quire" run "$example" >"$work/out" 2>&1 || fail "$(basename "$example"): $(tail -3 "$work/out")"
+	set -- "$example"
+	grep -q '^machine "' "$example" && set -- smoke --machine "$example" # a profile
+	"$quire" run "$@" >"$work/out" 2>&1 || fail "$(basename "$example"): $(tail -3 "$work/out")"
 done
 [ $failed = 0 ] && echo ok
 exit $failed
