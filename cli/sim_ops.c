@@ -67,6 +67,22 @@ int op_brk(struct target_task *t, s64 delta, u64 *end)
 	return do_brk(machine_of(t), now + (u64)delta, end);
 }
 
+static const enum mm_mempolicy to_mempolicy[] = {
+	[TARGET_MPOL_DEFAULT] = MM_MPOL_DEFAULT, [TARGET_MPOL_PREFERRED] = MM_MPOL_PREFERRED,
+	[TARGET_MPOL_BIND] = MM_MPOL_BIND,       [TARGET_MPOL_INTERLEAVE] = MM_MPOL_INTERLEAVE,
+	[TARGET_MPOL_LOCAL] = MM_MPOL_LOCAL,
+};
+
+int op_set_mempolicy(struct target_task *t, enum target_mempolicy mode, u64 nodes)
+{
+	return do_set_mempolicy(machine_of(t), to_mempolicy[mode], nodes);
+}
+
+int op_mbind(struct target_task *t, u64 va, u64 len, enum target_mempolicy mode, u64 nodes)
+{
+	return do_mbind(machine_of(t), va, len, to_mempolicy[mode], nodes);
+}
+
 int op_madvise(struct target_task *t, u64 va, u64 len, enum target_advice advice)
 {
 	static const enum mm_advice to_mm[] = {

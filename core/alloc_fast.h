@@ -127,7 +127,8 @@ static __always_inline bool alloc_is_easy(struct machine *m, gfp_t gfp, struct e
 	struct zone *z = pgdat->zonelist[0];
 	struct per_cpu_pages *pcp = z->pcp[world_self->id];
 
-	if (unlikely(!pcp || z->pgdat != pgdat || m->world->fail_every[WORLD_FAIL_PAGE_ALLOC]))
+	if (unlikely(!pcp || z->pgdat != pgdat || m->nr_mempolicies ||
+	             m->world->fail_every[WORLD_FAIL_PAGE_ALLOC]))
 		return false;
 	*e = (struct easy_alloc){z, pcp, &pcp->list[gfp_migratetype(m, gfp)]};
 	return likely(!page_list_empty(e->list)) && zone_is_easy(m, z, gfp);

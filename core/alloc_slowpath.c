@@ -35,10 +35,11 @@ static struct page *try_freelists(struct machine *m, const struct alloc_state *s
 /* The zone this request would like best. */
 static struct zone *preferred_zone(struct machine *m, gfp_t gfp)
 {
-	const struct pglist_data *pgdat = this_node(m);
+	const struct pglist_data *pgdat = policy_node(m);
 
 	for (u32 i = 0; i < pgdat->nr_zonelist; i++)
-		if (pgdat->zonelist[i]->type <= (u32)gfp_zone(gfp))
+		if (pgdat->zonelist[i]->type <= (u32)gfp_zone(gfp) &&
+		    policy_allows(m, pgdat->zonelist[i]))
 			return pgdat->zonelist[i];
 	return NULL;
 }
@@ -360,7 +361,7 @@ struct page *slowpath_3_19(struct machine *m, gfp_t gfp, unsigned int order)
 static bool should_reclaim_retry(struct machine *m, const struct alloc_state *s,
                                  u32 *no_progress_loops)
 {
-	const struct pglist_data *pgdat = this_node(m);
+	const struct pglist_data *pgdat = policy_node(m);
 	bool retry = false;
 
 	if (s->progress && s->order <= PAGE_ALLOC_COSTLY_ORDER)
@@ -373,7 +374,7 @@ static bool should_reclaim_retry(struct machine *m, const struct alloc_state *s,
 		struct zone *z = pgdat->zonelist[i];
 		unsigned long available;
 
-		if (z->type > (u32)gfp_zone(s->gfp))
+		if (z->type > (u32)gfp_zone(s->gfp) || !policy_allows(m, z))
 			continue;
 		available = zone_reclaimable_pages(z) + zone_page_state_snapshot(z, NR_FREE_PAGES);
 		retry = __zone_watermark_ok(z, s->order, wmark(z, WMARK_MIN), gfp_zone(s->gfp),
@@ -386,14 +387,14 @@ static bool should_reclaim_retry(struct machine *m, const struct alloc_state *s,
 /* Without compaction, orders 1 to 3 go on as long as a single page could be had. */
 static bool single_page_is_free(struct machine *m, const struct alloc_state *s)
 {
-	const struct pglist_data *pgdat = this_node(m);
+	const struct pglist_data *pgdat = policy_node(m);
 
 	if (s->order > PAGE_ALLOC_COSTLY_ORDER)
 		return false;
 	for (u32 i = 0; i < pgdat->nr_zonelist; i++) {
 		struct zone *z = pgdat->zonelist[i];
 
-		if (z->type <= (u32)gfp_zone(s->gfp) &&
+		if (z->type <= (u32)gfp_zone(s->gfp) && policy_allows(m, z) &&
 		    zone_watermark_ok(z, 0, wmark(z, WMARK_MIN), gfp_zone(s->gfp), s->alloc_flags))
 			return true;
 	}

@@ -71,7 +71,7 @@ static enum compact_result compact_zone_order(struct machine *m, struct zone *z,
 static enum compact_result try_to_compact_pages(struct machine *m, gfp_t gfp, int order,
                                                 u32 alloc_flags, enum compact_priority prio)
 {
-	const struct pglist_data *pgdat = this_node(m);
+	const struct pglist_data *pgdat = policy_node(m);
 	enum compact_result best = COMPACT_SKIPPED;
 
 	if (!(gfp & __GFP_IO))
@@ -80,7 +80,7 @@ static enum compact_result try_to_compact_pages(struct machine *m, gfp_t gfp, in
 		struct zone *z = pgdat->zonelist[i];
 		enum compact_result ret;
 
-		if (z->type > (u32)gfp_zone(gfp))
+		if (z->type > (u32)gfp_zone(gfp) || !policy_allows(m, z))
 			continue;
 		if (prio > COMPACT_PRIO_SYNC_FULL && compaction_deferred(z, order)) {
 			best = max_t(enum compact_result, best, COMPACT_DEFERRED);
@@ -133,13 +133,13 @@ struct page *alloc_pages_direct_compact(struct machine *m, gfp_t gfp, unsigned i
 
 bool compaction_zonelist_suitable(struct machine *m, gfp_t gfp, int order, u32 alloc_flags)
 {
-	const struct pglist_data *pgdat = this_node(m);
+	const struct pglist_data *pgdat = policy_node(m);
 
 	for (u32 i = 0; i < pgdat->nr_zonelist; i++) {
 		struct zone *z = pgdat->zonelist[i];
 		unsigned long available;
 
-		if (z->type > (u32)gfp_zone(gfp))
+		if (z->type > (u32)gfp_zone(gfp) || !policy_allows(m, z))
 			continue;
 		/* Were a part of what can be reclaimed free, could it be compacted? */
 		available = zone_reclaimable_pages(z) / (unsigned long)order +

@@ -262,7 +262,7 @@ static int do_cow_fault(struct vm_fault *f)
 
 	if (ret)
 		return ret;
-	new = alloc_page(m, GFP_HIGHUSER_MOVABLE);
+	new = alloc_pages_vma(m, GFP_HIGHUSER_MOVABLE, 0, f->vma, f->va);
 	if (!new)
 		return VM_FAULT_OOM;
 	ret = filemap_fault(f, &page);

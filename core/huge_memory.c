@@ -52,8 +52,8 @@ gfp_t thp_gfp(const struct machine *m, bool advised)
 
 static struct page *alloc_huge(struct vm_fault *f)
 {
-	struct page *page =
-		alloc_pages(f->m, thp_gfp(f->m, f->vma->vm_flags & VM_HUGEPAGE), HPAGE_PMD_ORDER);
+	struct page *page = alloc_pages_vma(f->m, thp_gfp(f->m, f->vma->vm_flags & VM_HUGEPAGE),
+	                                    HPAGE_PMD_ORDER, f->vma, f->va & PMD_MASK);
 
 	if (!page)
 		count_vm_event(f->m, THP_FAULT_FALLBACK);

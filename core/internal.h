@@ -160,6 +160,12 @@ enum mthp_stat {
 	NR_MTHP_STATS
 };
 
+struct mempolicy {
+	enum mm_mempolicy mode;
+	u64 nodes;
+};
+#define MEMPOLICIES_MAX 256
+
 struct machine {
 	struct world *world;
 	struct first_touch first_touch;
@@ -182,6 +188,7 @@ struct machine {
 	 * counted as freed, in Linux too. (a) */
 	u64 nr_moved;
 	bool draining;         /* (a) 6.18: somebody is in drain_all_pages() */
+	u32 nr_mempolicies;    /* (a) in mempolicy[], from 1 on; 0: nobody has one */
 	u32 nr_world_tasks;    /* (c) ids up to this are the world's own, not struct tasks */
 	u32 lru_add_mask;      /* (c) & page_lru(): which of a CPU's add batches a page joins */
 	u32 lru_add_new_anon;  /* (c) the same for a new anonymous page */
@@ -206,6 +213,7 @@ struct machine {
 	struct pool drain_pool;           /* of work_struct[nr_cpus] */
 	struct mutex drain_lock;          /* 3.12: one lru_add_drain_all() at a time */
 
+	struct mempolicy *mempolicy;   /* (a) [MEMPOLICIES_MAX] mempolicy.c; only grows */
 	struct shrinker *shrinkers;    /* (c) shrinker.c */
 	struct khugepaged *khugepaged; /* (c) NULL: thp.enabled = never */
 	u32 mthp_always;               /* (c) bits: orders below 9 that are enabled, */
@@ -237,10 +245,7 @@ struct machine {
 	u64 nr_swap_errors[2];         /* (a) pages whose read, write failed */
 
 	/* files */
-	struct fs *fs;    /* (c) */
-	u32 shadow_first; /* index nodes with shadows only, newest first: xarray.c */
-	u32 shadow_last;
-	u64 nr_shadow_nodes;
+	struct fs *fs; /* (c) */
 
 	/* waiting */
 	struct wait_queue_head
@@ -357,6 +362,40 @@ bool zone_watermark_ok_safe(struct zone *z, unsigned int order, unsigned long ma
  * __GFP_ZERO (which charges the clearing). Interrupts may be on or off (off: no reclaim).
  */
 struct page *alloc_pages(struct machine *m, gfp_t gfp, unsigned int order);
+
+/* ---- mempolicy.c: where a request may look */
+
+/* The same whatever anybody's policy says. */
+struct page *alloc_pages_nopolicy(struct machine *m, gfp_t gfp, unsigned int order);
+struct page *__alloc_pages_policy(struct machine *m, gfp_t gfp, unsigned int order, u32 policy,
+                                  u64 index);
+struct page *alloc_pages_task_policy(struct machine *m, gfp_t gfp, unsigned int order);
+struct page *__alloc_pages_vma(struct machine *m, gfp_t gfp, unsigned int order,
+                               const struct vm_area_struct *vma, u64 va);
+bool mempolicy_in_oom_domain(const struct machine *m, const struct task *t, u64 mask);
+struct pglist_data *__policy_node(struct machine *m);
+bool __policy_allows(const struct machine *m, const struct zone *z);
+
+/* For user memory at @va. */
+static inline struct page *alloc_pages_vma(struct machine *m, gfp_t gfp, unsigned int order,
+                                           const struct vm_area_struct *vma, u64 va)
+{
+	if (likely(!m->nr_mempolicies))
+		return alloc_pages(m, gfp, order);
+	return __alloc_pages_vma(m, gfp, order, vma, va);
+}
+
+/* The node whose zonelist the request under way walks, */
+static inline struct pglist_data *policy_node(struct machine *m)
+{
+	return likely(!m->nr_mempolicies) ? this_node(m) : __policy_node(m);
+}
+
+/* and which of its zones it may use. */
+static inline bool policy_allows(const struct machine *m, const struct zone *z)
+{
+	return likely(!m->nr_mempolicies) || __policy_allows(m, z);
+}
 
 static inline struct page *alloc_page(struct machine *m, gfp_t gfp)
 {
@@ -1149,6 +1188,7 @@ bool zone_reclaimable(struct zone *z);
 
 /* ---- workingset.c ------------------------------------------------------------------------------------------------------------- */
 
+void workingset_init(struct machine *m); /* boot: the shrinker of shadow nodes */
 u64 workingset_eviction(struct machine *m, struct page *page); /* a shadow, or 0 */
 void workingset_refault(struct machine *m, struct page *page, u64 shadow);
 void workingset_age_nonresident(struct lruvec *lruvec, unsigned long nr);

@@ -100,6 +100,9 @@
 #define KNOB_MREMAP_FLUSH(E) E(MREMAP_FLUSH_END, "end") E(MREMAP_FLUSH_TABLE, "table")
 #define KNOB_MREMAP_ERRORS(E)                                                                      \
 	E(MREMAP_ERRORS_4_0, "4.0") E(MREMAP_ERRORS_4_1, "4.1") E(MREMAP_ERRORS_6_17, "6.17")
+#define KNOB_SHADOW_NODES(E)                                                                       \
+	E(SHADOW_NODES_PRESENT_16, "present/16")                                                   \
+	E(SHADOW_NODES_FILE_8, "file/8") E(SHADOW_NODES_PRESENT_8, "present/8")
 #define KNOB_WMARK_PAGES(E) E(WMARK_PAGES_PRESENT, "present") E(WMARK_PAGES_MANAGED, "managed")
 #define KNOB_OOM(E) E(OOM_MEMDIE, "memdie") E(OOM_REAPER, "reaper")
 
@@ -341,6 +344,9 @@
 	     "a fault on the page after the last one read is read ahead for as by read()")         \
 	ENUM(workingset_file, "workingset.file", KNOB_OFF_ON, KNOB_ON, KNOB_ON,                    \
 	     "a528910e12ec (3.15)", "shadow entries of evicted file pages; refaults activate")     \
+	ENUM(shadow_nodes, "workingset.nodes", KNOB_SHADOW_NODES, SHADOW_NODES_PRESENT_16,         \
+	     SHADOW_NODES_PRESENT_8, "449dd6984d0e (3.15), 4.9, 95f9ab2d596e (4.20)",              \
+	     "index nodes of shadows that are spared: by pages present, or in the page cache")     \
 	ENUM(stable_pages, "fs.stable_pages", KNOB_OFF_ON, KNOB_OFF, KNOB_OFF,                     \
 	     "1d1d1a767206 (3.9)",                                                                 \
 	     "a page under writeback is not written to until that has ended")                      \
@@ -441,6 +447,7 @@ KNOB_DECLARE(overcommit_reserve_policy, KNOB_OVERCOMMIT_RESERVE);
 KNOB_DECLARE(mremap_move_policy, KNOB_MREMAP_MOVE);
 KNOB_DECLARE(mremap_flush_policy, KNOB_MREMAP_FLUSH);
 KNOB_DECLARE(mremap_errors_policy, KNOB_MREMAP_ERRORS);
+KNOB_DECLARE(shadow_nodes_policy, KNOB_SHADOW_NODES);
 KNOB_DECLARE(i_mmap_lock_policy, KNOB_I_MMAP_LOCK);
 KNOB_DECLARE(readahead_policy, KNOB_READAHEAD);
 KNOB_DECLARE(journal_policy, KNOB_JOURNAL);

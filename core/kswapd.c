@@ -761,7 +761,7 @@ void wakeup_kswapd(struct machine *m, struct zone *z, unsigned int order, int hi
 /* Before 4.8 once for each zone of the zonelist, then once for each node. */
 void wake_all_kswapds(struct machine *m, gfp_t gfp, unsigned int order)
 {
-	struct pglist_data *here = this_node(m);
+	struct pglist_data *here = policy_node(m);
 	bool by_node = m->balance_pgdat == balance_pgdat_6_18;
 	struct pglist_data *last = NULL;
 	int highest = gfp_zone(gfp);
@@ -769,7 +769,8 @@ void wake_all_kswapds(struct machine *m, gfp_t gfp, unsigned int order)
 	for (u32 i = 0; i < here->nr_zonelist; i++) {
 		struct zone *z = here->zonelist[i];
 
-		if ((int)z->type > highest || !managed_zone(z) || (by_node && z->pgdat == last))
+		if ((int)z->type > highest || !managed_zone(z) || !policy_allows(m, z) ||
+		    (by_node && z->pgdat == last))
 			continue;
 		last = z->pgdat;
 		wakeup_kswapd(m, z, order, highest);

@@ -144,10 +144,12 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 	if (ret)
 		return ret;
 	choose_procedures(m);
+	m->mempolicy = arena_array(&m->arena, struct mempolicy, MEMPOLICIES_MAX);
 	overcommit_init(m);
 	page_wait_init(m);
 	split_queues_init(m);
 	huge_shrinkers_init(m);
+	workingset_init(m);
 	mutex_init(m->world, &m->oom_lock, LOCK_OOM);
 	lru_add_init(m);
 	fault_init(m);

@@ -117,7 +117,7 @@ int map_zeroed_page(struct vm_fault *f, struct page *page, u32 late)
 static int do_anonymous_page(struct vm_fault *f)
 {
 	struct page *page;
-	u32 late;
+	u32 late = 0;
 	int ret;
 
 	if (!f->write)
@@ -130,7 +130,10 @@ static int do_anonymous_page(struct vm_fault *f)
 		if (ret != VM_FAULT_FALLBACK)
 			return ret;
 	}
-	page = alloc_zeroed_user_page(f->m, &late);
+	if (likely(!f->m->nr_mempolicies))
+		page = alloc_zeroed_user_page(f->m, &late);
+	else
+		page = alloc_pages_vma(f->m, GFP_HIGHUSER_MOVABLE | __GFP_ZERO, 0, f->vma, f->va);
 	return likely(page) ? map_zeroed_page(f, page, late) : VM_FAULT_OOM;
 }
 
@@ -189,7 +192,7 @@ static int wp_page_copy(struct vm_fault *f, struct page *old)
 	if (unlikely(ret))
 		goto out_put;
 	ret = VM_FAULT_OOM;
-	page = alloc_page(m, GFP_HIGHUSER_MOVABLE);
+	page = alloc_pages_vma(m, GFP_HIGHUSER_MOVABLE, 0, f->vma, f->va);
 	if (unlikely(!page))
 		goto out_put;
 	if (old)

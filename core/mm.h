@@ -121,6 +121,17 @@ int do_munlock(struct machine *m, u64 va, u64 len);                        /* [t
 int do_mlockall(struct machine *m, int flags);                             /* [task] */
 int do_munlockall(struct machine *m);                                      /* [task] */
 
+enum mm_mempolicy {
+	MM_MPOL_DEFAULT,
+	MM_MPOL_PREFERRED,
+	MM_MPOL_BIND,
+	MM_MPOL_INTERLEAVE,
+	MM_MPOL_LOCAL,
+};
+/* [task] @nodes: a bit per node. -EINVAL. */
+int do_set_mempolicy(struct machine *m, enum mm_mempolicy mode, u64 nodes);
+int do_mbind(struct machine *m, u64 va, u64 len, enum mm_mempolicy mode, u64 nodes);
+
 /* ---- files ---- */
 
 /*

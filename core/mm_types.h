@@ -380,6 +380,8 @@ enum vm_flags {
 	VM_ACCOUNT = 1 << 20,
 	VM_NORESERVE = 1 << 21,
 };
+#define VM_POLICY_SHIFT 24 /* above the flags: the number of its memory policy; 0: none */
+#define VM_FLAGS_MASK ((1u << VM_POLICY_SHIFT) - 1)
 #define VM_LOCKED_MASK ((u32)(VM_LOCKED | VM_LOCKONFAULT))
 
 struct vm_area_struct {
@@ -489,7 +491,11 @@ struct task {
 	struct mm_struct *mm; /* NULL: kernel task */
 	u32 flags;            /* enum task_flags */
 	s32 oom_score_adj;
-	bool killed; /* by the OOM killer or a SIGBUS; system calls return -EINTR */
+	u8 mempolicy;   /* number of its memory policy; 0: the default */
+	u16 alloc_node; /* the request under way: node to begin with + 1; 0: the CPU's */
+	u32 il_next;    /* whose turn it is to give a page */
+	u64 alloc_mask; /* the request under way: nodes it is bound to; 0: none */
+	bool killed;    /* by the OOM killer or a SIGBUS; system calls return -EINTR */
 	u64 min_flt;
 	u64 maj_flt;
 	struct list_head tasks; /* in machine->tasks */

@@ -439,7 +439,7 @@ int vma_modify_flags(struct machine *m, struct vm_area_struct **vmap, struct vm_
 /* Would @a and @b merge but for protections, which may be made equal some day? */
 static bool anon_vma_compatible(const struct vm_area_struct *a, const struct vm_area_struct *b)
 {
-	const u32 prot = VM_READ | VM_WRITE | VM_EXEC;
+	const u32 prot = VM_READ | VM_WRITE | VM_EXEC; /* policies differ: no */
 
 	return a->vm_end == b->vm_start && !((a->vm_flags ^ b->vm_flags) & ~prot) &&
 	       a->vm_file == b->vm_file && b->vm_pgoff == a->vm_pgoff + vma_pages(a);

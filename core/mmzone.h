@@ -227,6 +227,9 @@ struct pglist_data {
 	unsigned long node_spanned_pages; /* (c) */
 	struct page *mem_map; /* (c) of node_start_pfn; base of every page_list of this node */
 	struct zone zone[MAX_NR_ZONES];
+	u32 shadow_first; /* (t of each) index nodes with shadows only, newest first: xarray.c */
+	u32 shadow_last;
+	u64 nr_shadow_nodes;
 	u32 nr_zonelist; /* (c) */
 	struct zone *
 		*zonelist;  /* (c) zones to try from here: nearest node first, high zone first */

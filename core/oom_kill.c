@@ -12,7 +12,7 @@
  * Killed means: task->killed, seen by system calls and faults, and a fatal signal, which ends
  * interruptible sleeps. The task exits by itself.
  *
- * Left out: sacrificing a child for its parent, memcg and cpuset constraints, the discount for root
+ * Left out: sacrificing a child for its parent, memcg and cpuset constraints (a memory policy's there is), the discount for root
  * (3 % in 4.0), panic. Where Linux would panic because nobody can be killed, out_of_memory() says so.
  */
 #include "core/vmscan.h"
@@ -76,6 +76,8 @@ static bool oom_waits_for_child(const struct machine *m, const struct task *t)
 /* The worst task; NULL: none. *@dying: wait instead. */
 static struct task *select_bad_process(struct machine *m, long *points, bool *dying)
 {
+	/* Bound to some nodes: CONSTRAINT_MEMORY_POLICY. */
+	u64 mask = world_self->task->id > m->nr_world_tasks ? current_task()->alloc_mask : 0;
 	struct task *chosen = NULL;
 	struct task *t;
 
@@ -89,7 +91,7 @@ static struct task *select_bad_process(struct machine *m, long *points, bool *dy
 			*dying = true;
 			return NULL;
 		}
-		if (oom_unkillable(t))
+		if (oom_unkillable(t) || (mask && !mempolicy_in_oom_domain(m, t, mask)))
 			continue;
 		p = oom_badness(m, t);
 		if (chosen && p <= *points)

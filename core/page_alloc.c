@@ -8,7 +8,7 @@
  *
  * This is the hottest path of the simulation: one order point per page, no span, no lock of its own.
  *
- * Left out: cpusets, memory policies, per-node dirty limits, the zonelist cache
+ * Left out: cpusets, per-node dirty limits, the zonelist cache
  * of NUMA machines before 4.5, bulk allocation, high-atomic pageblocks.
  */
 #include "core/alloc_fast.h"
@@ -149,7 +149,7 @@ static bool relax_alloc_flags(const struct machine *m, struct zone *preferred, b
 struct page *get_page_from_freelist(struct machine *m, gfp_t gfp, unsigned int order,
                                     u32 alloc_flags)
 {
-	const struct pglist_data *pgdat = this_node(m);
+	const struct pglist_data *pgdat = policy_node(m);
 	u32 nr = gfp & __GFP_THISNODE ? pgdat->nr_local_zones : pgdat->nr_zonelist;
 	int highest = gfp_zone(gfp);
 	struct zone *preferred;
@@ -162,7 +162,7 @@ again:
 		struct zone *z = pgdat->zonelist[i];
 		struct page *page;
 
-		if (z->type > (u32)highest)
+		if (z->type > (u32)highest || !policy_allows(m, z))
 			continue;
 		if (!preferred) {
 			preferred = z;
@@ -246,6 +246,13 @@ static noinline struct page *alloc_pages_general(struct machine *m, gfp_t gfp, u
 }
 
 struct page *alloc_pages(struct machine *m, gfp_t gfp, unsigned int order)
+{
+	if (unlikely(m->nr_mempolicies))
+		return alloc_pages_task_policy(m, gfp, order);
+	return alloc_pages_nopolicy(m, gfp, order);
+}
+
+struct page *alloc_pages_nopolicy(struct machine *m, gfp_t gfp, unsigned int order)
 {
 	struct page *page = NULL;
 	struct easy_alloc e;

@@ -38,7 +38,7 @@ static const struct counter zone_4_0[] = {
 	ITEM(NR_SHMEM, "nr_shmem"), TOTAL(NR_DIRTIED, "nr_dirtied"), TOTAL(NR_WRITTEN, "nr_written"),
 	ITEM(NR_PAGES_SCANNED, "nr_pages_scanned"), TOTAL(NUMA_HIT, "numa_hit"),
 	TOTAL(NUMA_MISS, "numa_miss"), TOTAL(NUMA_FOREIGN, "numa_foreign"),
-	NONE("numa_interleave"), TOTAL(NUMA_LOCAL, "numa_local"), TOTAL(NUMA_OTHER, "numa_other"),
+	TOTAL(NUMA_INTERLEAVE_HIT, "numa_interleave"), TOTAL(NUMA_LOCAL, "numa_local"), TOTAL(NUMA_OTHER, "numa_other"),
 	TOTAL(WORKINGSET_REFAULT_FILE, "workingset_refault"),
 	TOTAL(WORKINGSET_ACTIVATE_FILE, "workingset_activate"),
 	TOTAL(WORKINGSET_NODERECLAIM, "workingset_nodereclaim"),
@@ -108,7 +108,7 @@ static const struct counter zone_6_18[] = {
 	ITEM(NR_ZONE_WRITE_PENDING, "nr_zone_write_pending"), ITEM(NR_MLOCK, "nr_mlock"),
 	ITEM(NR_ZSPAGES, "nr_zspages"), NONE("nr_free_cma"), TOTAL(NUMA_HIT, "numa_hit"),
 	TOTAL(NUMA_MISS, "numa_miss"), TOTAL(NUMA_FOREIGN, "numa_foreign"),
-	NONE("numa_interleave"), TOTAL(NUMA_LOCAL, "numa_local"), TOTAL(NUMA_OTHER, "numa_other"),
+	TOTAL(NUMA_INTERLEAVE_HIT, "numa_interleave"), TOTAL(NUMA_LOCAL, "numa_local"), TOTAL(NUMA_OTHER, "numa_other"),
 };
 
 static const struct counter node_6_18[] = {

@@ -28,6 +28,8 @@ static unsigned long slab_delta(const struct machine *m, const struct shrinker *
 {
 	unsigned long delta;
 
+	if (!s->seeks)
+		return freeable / 2;
 	if (m->knob.slab_scan == SLAB_SCAN_PRIORITY)
 		return (freeable >> priority) * 4 / s->seeks;
 	delta = 4 * nr_scanned / s->seeks;

@@ -16,7 +16,7 @@ struct shrinker {
 	/* Looks at @nr of them; freed objects, or SHRINK_STOP: no progress, do not come again now.
 	 * May switch tasks. */
 	unsigned long (*scan)(struct machine *m, struct pglist_data *pgdat, unsigned long nr);
-	u32 seeks; /* what an object costs to bring back, relative to a page */
+	u32 seeks; /* what an object costs to bring back, relative to a page; 0: nothing */
 	bool numa_aware;
 	long *nr_deferred; /* (a) per node: scanning that was asked for and not done */
 	struct shrinker *next;

@@ -41,7 +41,7 @@ bool lock_page_or_retry(struct vm_fault *f, struct page *page)
 static int swapin_direct(struct vm_fault *f, swp_entry_t entry, struct page **pagep)
 {
 	struct machine *m = f->m;
-	struct page *page = alloc_page(m, GFP_HIGHUSER_MOVABLE);
+	struct page *page = alloc_pages_vma(m, GFP_HIGHUSER_MOVABLE, 0, f->vma, f->va);
 	u64 shadow;
 	u64 pfn;
 

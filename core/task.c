@@ -35,6 +35,8 @@ static struct task *task_alloc(struct machine *m, const char *name, struct mm_st
 	t->arg = arg;
 	t->nr_dirtied_pause = 32; /* 128 KiB */
 	init_waitqueue_head(&t->exit_wait);
+	if (world_self->task->id > m->nr_world_tasks)
+		t->mempolicy = current_task()->mempolicy;
 	list_add_tail(&t->tasks, &m->tasks);
 	world_task_init(m->world, &t->w, name, WORLD_TASK_USER, WORLD_STACK_LUA, task_main, t);
 	return t;

@@ -223,11 +223,11 @@ bool allow_direct_reclaim(struct machine *m, struct pglist_data *pgdat)
 /* The node whose zone the request would use first, zones above Normal apart. */
 static struct pglist_data *first_node(struct machine *m, gfp_t gfp)
 {
-	struct pglist_data *here = this_node(m);
+	struct pglist_data *here = policy_node(m);
 	int highest = min_t(int, gfp_zone(gfp), ZONE_NORMAL);
 
 	for (u32 i = 0; i < here->nr_zonelist; i++)
-		if ((int)here->zonelist[i]->type <= highest)
+		if ((int)here->zonelist[i]->type <= highest && policy_allows(m, here->zonelist[i]))
 			return here->zonelist[i]->pgdat;
 	return NULL;
 }

@@ -593,13 +593,13 @@ bool zone_reclaimable(struct zone *z)
 /* To 4.7. Every zone gets its share at each priority. True: some zone is worth another try. */
 static bool shrink_zones(struct machine *m, struct scan_control *sc)
 {
-	struct pglist_data *here = this_node(m);
+	struct pglist_data *here = policy_node(m);
 	bool reclaimable = false;
 
 	for (u32 i = 0; i < here->nr_zonelist; i++) {
 		struct zone *z = here->zonelist[i];
 
-		if ((int)z->type > sc->reclaim_idx)
+		if ((int)z->type > sc->reclaim_idx || !policy_allows(m, z))
 			continue;
 		/* kswapd keeps an eye on it. */
 		if (sc->priority != DEF_PRIORITY && !zone_reclaimable(z))
@@ -615,12 +615,12 @@ static bool shrink_zones(struct machine *m, struct scan_control *sc)
 static struct pglist_data *next_node(struct machine *m, const struct scan_control *sc, u32 *i,
                                      const struct pglist_data *last)
 {
-	struct pglist_data *here = this_node(m);
+	struct pglist_data *here = policy_node(m);
 
 	for (; *i < here->nr_zonelist; *i += 1) {
 		struct zone *z = here->zonelist[*i];
 
-		if ((int)z->type <= sc->reclaim_idx && z->pgdat != last)
+		if ((int)z->type <= sc->reclaim_idx && z->pgdat != last && policy_allows(m, z))
 			return z->pgdat;
 	}
 	return NULL;
@@ -656,7 +656,7 @@ static void snapshot_all_refaults(struct machine *m, const struct scan_control *
 static void direct_nap(struct machine *m, const struct scan_control *sc)
 {
 	u64 ticks = m->world->hw->hz / 10;
-	struct pglist_data *here = this_node(m);
+	struct pglist_data *here = policy_node(m);
 	u32 i = 0;
 
 	if (m->knob.direct_nap == DIRECT_NAP_NEVER)

@@ -58,6 +58,7 @@ struct pglist_data;
 	X(WORKINGSET_RESTORE_ANON, "workingset_restore_anon", NODE)                                \
 	X(WORKINGSET_RESTORE_FILE, "workingset_restore_file", NODE)                                \
 	X(WORKINGSET_NODERECLAIM, "workingset_nodereclaim", NODE)                                  \
+	X(NUMA_INTERLEAVE_HIT, "numa_interleave", ZONE)                                            \
 	X(NUMA_HIT, "numa_hit", ZONE)                                                              \
 	X(NUMA_MISS, "numa_miss", ZONE)                                                            \
 	X(NUMA_FOREIGN, "numa_foreign", ZONE)                                                      \

@@ -11,6 +11,9 @@
  *
  * Left out: memcg; nodes of the swap cache, which is an array here.
  */
+#include <errno.h>
+
+#include "core/shrinker.h"
 #include "core/vmscan.h"
 
 /* A shadow: eviction count, node, zone (where lists are per zone), and the page's PG_workingset. */
@@ -112,4 +115,71 @@ void workingset_refault(struct machine *m, struct page *page, u64 shadow)
 	spin_lock_irq(&lruvec->lru_lock);
 	lru_note_cost(lruvec, file, 1, 0);
 	spin_unlock_irq(&lruvec->lru_lock);
+}
+
+/* ---- the shrinker of index nodes that hold nothing but shadows ------------------------------------------- */
+
+/*
+ * How many there may be: as many as it takes to remember all of memory once over, if a node in eight
+ * of whose slots something is left is what one expects (3.15: twice that; 4.9 to 4.19: of the page cache).
+ */
+static unsigned long max_shadow_nodes(struct machine *m, const struct pglist_data *pgdat)
+{
+	const struct zone *z = pgdat->zone;
+	const struct lruvec *last = NULL;
+	unsigned long pages = 0;
+
+	if (m->knob.shadow_nodes == SHADOW_NODES_FILE_8) {
+		for (int i = 0; i < MAX_NR_ZONES; i++) {
+			if (!populated_zone(&z[i]) || z[i].lruvec == last) /* the node's, seen */
+				continue;
+			last = z[i].lruvec;
+			pages += z[i].lruvec->size[LRU_ACTIVE_FILE] +
+			         z[i].lruvec->size[LRU_INACTIVE_FILE];
+		}
+		return pages >> (XA_CHUNK_SHIFT - 3);
+	}
+	for (int i = 0; i < MAX_NR_ZONES; i++)
+		pages += z[i].present_pages;
+	return pages >> (XA_CHUNK_SHIFT - 3 + (m->knob.shadow_nodes == SHADOW_NODES_PRESENT_16));
+}
+
+static unsigned long count_shadow_nodes(struct machine *m, struct pglist_data *pgdat)
+{
+	unsigned long max = max_shadow_nodes(m, pgdat);
+
+	return pgdat->nr_shadow_nodes > max ? pgdat->nr_shadow_nodes - max : 0;
+}
+
+static unsigned long scan_shadow_nodes(struct machine *m, struct pglist_data *pgdat,
+                                       unsigned long nr)
+{
+	unsigned long freed = 0;
+
+	while (nr--) {
+		int err = xa_reclaim_shadow_node(m, pgdat);
+
+		if (err == -ENOENT)
+			break;
+		freed += !err;
+		world_cond_resched();
+	}
+	return freed;
+}
+
+void workingset_init(struct machine *m)
+{
+	struct shrinker *s;
+
+	if (m->knob.workingset_file == KNOB_OFF)
+		return;
+	s = arena_new(&m->arena, struct shrinker);
+	*s = (struct shrinker){
+		.count = count_shadow_nodes,
+		.scan = scan_shadow_nodes,
+		/* 4.20: they cost nothing to bring back, so that half of them goes at once. */
+		.seeks = m->knob.shadow_nodes == SHADOW_NODES_PRESENT_8 ? 0 : DEFAULT_SEEKS,
+		.numa_aware = true,
+	};
+	register_shrinker(m, s);
 }

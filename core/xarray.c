@@ -4,10 +4,13 @@
  * Every level of a walk is charged (COST_RADIX_LEVEL), whatever short cut the host takes: the leaf
  * that was found last is remembered per index, since neighbours are looked up one after another.
  *
- * A node whose entries are all shadows is on the machine's list of such nodes, oldest last, for the
- * shrinker of workingset.c; without it the shadows of a large file could fill memory.
+ * A node whose entries are all shadows is on a list of such nodes, oldest last, of the node of the CPU
+ * that took it, for the shrinker of workingset.c; without it the shadows of a large file could fill memory.
  */
 #include "core/xarray.h"
+
+#include <errno.h>
+#include <string.h>
 
 #include "core/fs.h"
 
@@ -61,39 +64,48 @@ static struct xa_node *xa_node_new(struct machine *m, u32 owner)
 	VM_BUG_ON_MSG(!d->nr_xa_nodes, "a store without xa_preload()");
 	node = xa_node(m, d->xa_nodes[--d->nr_xa_nodes]);
 	node->owner = owner;
+	node->nid = (u8)world_self->node;
 	charge(COST_RADIX_NODE);
 	return node;
 }
 
+static struct pglist_data *xa_node_pgdat(const struct machine *m, const struct xa_node *node)
+{
+	return &m->node[node->nid];
+}
+
 static void shadow_list_del(struct machine *m, struct xa_node *node)
 {
+	struct pglist_data *pgdat = xa_node_pgdat(m, node);
+
 	if (!node->on_shadow_list)
 		return;
 	if (node->shadow_prev)
 		xa_node(m, node->shadow_prev)->shadow_next = node->shadow_next;
 	else
-		m->shadow_first = node->shadow_next;
+		pgdat->shadow_first = node->shadow_next;
 	if (node->shadow_next)
 		xa_node(m, node->shadow_next)->shadow_prev = node->shadow_prev;
 	else
-		m->shadow_last = node->shadow_prev;
+		pgdat->shadow_last = node->shadow_prev;
 	node->on_shadow_list = false;
-	m->nr_shadow_nodes -= 1;
+	pgdat->nr_shadow_nodes -= 1;
 }
 
 static void shadow_list_add(struct machine *m, struct xa_node *node)
 {
+	struct pglist_data *pgdat = xa_node_pgdat(m, node);
 	u32 handle = xa_handle(m, node);
 
 	node->shadow_prev = 0;
-	node->shadow_next = m->shadow_first;
-	if (m->shadow_first)
-		xa_node(m, m->shadow_first)->shadow_prev = handle;
+	node->shadow_next = pgdat->shadow_first;
+	if (pgdat->shadow_first)
+		xa_node(m, pgdat->shadow_first)->shadow_prev = handle;
 	else
-		m->shadow_last = handle;
-	m->shadow_first = handle;
+		pgdat->shadow_last = handle;
+	pgdat->shadow_first = handle;
 	node->on_shadow_list = true;
-	m->nr_shadow_nodes += 1;
+	pgdat->nr_shadow_nodes += 1;
 }
 
 /* Swap entries are no shadows: they cannot be thrown away. */
@@ -323,6 +335,35 @@ static void xa_prune(struct machine *m, struct xarray *xa, struct xa_node *node)
 		node = xa_node(m, xa->root);
 		node->parent = 0;
 	}
+}
+
+int xa_reclaim_shadow_node(struct machine *m, struct pglist_data *pgdat)
+{
+	struct address_space *mapping;
+	struct xa_node *node;
+
+	world_order();
+	if (!pgdat->shadow_last)
+		return -ENOENT;
+	node = xa_node(m, pgdat->shadow_last);
+	mapping = mapping_of(m, node->owner);
+	world_irq_save();
+	if (!spin_trylock(&mapping->tree_lock)) {
+		shadow_list_del(m, node);
+		shadow_list_add(m, node);
+		world_irq_restore();
+		return -EAGAIN;
+	}
+	VM_BUG_ON(node->count != node->nr_values);
+	mapping->nrexceptional -= node->count;
+	memset(node->slot, 0, sizeof(node->slot));
+	node->count = 0;
+	node->nr_values = 0;
+	mod_node_state(boot_zone(m), WORKINGSET_NODERECLAIM, 1);
+	xa_prune(m, &mapping->i_pages, node);
+	spin_unlock(&mapping->tree_lock);
+	world_irq_restore();
+	return 0;
 }
 
 u64 xa_store(struct machine *m, struct xarray *xa, u32 owner, u64 index, u64 entry)

@@ -37,8 +37,8 @@ struct xa_node {
 	u8 shift;                /* (t) bits of the offset that are resolved below this node */
 	u8 count;                /* (t) slots in use */
 	u8 nr_values;            /* (t) of them shadows */
-	u8 unused;
-	u32 shadow_next; /* in machine->shadow_nodes: nodes that hold shadows only; handles */
+	u8 nid;                  /* (c) node of the CPU that took it: whose shrinker it concerns */
+	u32 shadow_next;         /* in pgdat's list of nodes that hold shadows only; handles */
 	u32 shadow_prev;
 	u32 owner; /* number of the address space */
 	bool on_shadow_list;
@@ -103,6 +103,12 @@ u64 xa_find(struct machine *m, struct xarray *xa, u64 *index, u64 max, u32 mark)
  * below. What they return beyond that is @index + @max, @index - @max (wrapped). */
 u64 page_cache_next_hole(struct machine *m, struct xarray *xa, u64 index, u64 max);
 u64 page_cache_prev_hole(struct machine *m, struct xarray *xa, u64 index, u64 max);
+
+struct pglist_data;
+
+/* The oldest node of @pgdat's that holds shadows only goes, with them. -ENOENT: there is none; -EAGAIN:
+ * its tree is busy, and its lock was only tried. */
+int xa_reclaim_shadow_node(struct machine *m, struct pglist_data *pgdat);
 
 /* Takes the stocks of all CPUs back; before a machine is audited for what is left. */
 void xa_drop_stocks(struct machine *m);

@@ -177,6 +177,8 @@ int host_munmap(struct target_task *task, u64 va, u64 len);
 int host_mprotect(struct target_task *task, u64 va, u64 len, int prot);
 int host_mremap(struct target_task *task, u64 va, u64 old_len, u64 new_len, int flags, u64 *new);
 int host_brk(struct target_task *task, s64 delta, u64 *end);
+int host_set_mempolicy(struct target_task *task, enum target_mempolicy mode, u64 nodes);
+int host_mbind(struct target_task *task, u64 va, u64 len, enum target_mempolicy mode, u64 nodes);
 int host_madvise(struct target_task *task, u64 va, u64 len, enum target_advice advice);
 int host_mlock(struct target_task *task, u64 va, u64 len, int flags);
 int host_munlock(struct target_task *task, u64 va, u64 len);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/capability.h>
+#include <linux/mempolicy.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -432,6 +433,31 @@ int host_madvise(struct target_task *task, u64 va, u64 len, enum target_advice a
 		return -EINVAL;
 	}
 	return madvise(to_ptr(va), len, code) == 0 ? 0 : -errno;
+}
+
+/* ---- memory policies ---- */
+
+static const int to_mode[] = {
+	[TARGET_MPOL_DEFAULT] = MPOL_DEFAULT, [TARGET_MPOL_PREFERRED] = MPOL_PREFERRED,
+	[TARGET_MPOL_BIND] = MPOL_BIND,       [TARGET_MPOL_INTERLEAVE] = MPOL_INTERLEAVE,
+	[TARGET_MPOL_LOCAL] = MPOL_LOCAL,
+};
+
+int host_set_mempolicy(struct target_task *task, enum target_mempolicy mode, u64 nodes)
+{
+	(void)task;
+	return syscall(SYS_set_mempolicy, to_mode[mode], &nodes, 64) == 0 ? 0 : -errno;
+}
+
+int host_mbind(struct target_task *task, u64 va, u64 len, enum target_mempolicy mode, u64 nodes)
+{
+	u64 end = range_end(va, len);
+
+	if (!end)
+		return -EINVAL;
+	if (memory_covered(memory_of(task), va, end) != end)
+		return -EFAULT;
+	return syscall(SYS_mbind, va, len, to_mode[mode], &nodes, 64, 0) == 0 ? 0 : -errno;
 }
 
 /* ---- mlock ---- */

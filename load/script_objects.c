@@ -292,6 +292,42 @@ static int task_munlockall(lua_State *L)
 	return 0;
 }
 
+/* A policy's name and, as a table of numbers, its nodes: arguments 2 and 3. */
+static enum target_mempolicy check_policy(lua_State *L, const char *what, u64 *nodes)
+{
+	static const char *const names[] = {"default",    "preferred", "bind",
+	                                    "interleave", "local",     NULL};
+	u32 mode = script_check_choice(L, 2, what, "policy", names);
+
+	*nodes = 0;
+	if (lua_isnoneornil(L, 3))
+		return (enum target_mempolicy)mode;
+	luaL_checktype(L, 3, LUA_TTABLE);
+	for (lua_Integer i = 1; lua_geti(L, 3, i) != LUA_TNIL; i++) {
+		int ok;
+		lua_Integer node = lua_tointegerx(L, -1, &ok);
+
+		if (!ok || node < 0 || node > 63)
+			sandbox_error(L, "%s: nodes are numbers from 0 to 63", what);
+		*nodes |= 1UL << node;
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 1);
+	return (enum target_mempolicy)mode;
+}
+
+static int task_set_mempolicy(lua_State *L)
+{
+	struct script *sc = script_begin_call(L);
+	enum target_mempolicy mode;
+	u64 nodes;
+
+	script_check_object(L, TASK, "set_mempolicy");
+	mode = check_policy(L, "set_mempolicy", &nodes);
+	script_end_call(L, "set_mempolicy", sc->ops->set_mempolicy(sc->task, mode, nodes));
+	return 0;
+}
+
 static int task_brk(lua_State *L)
 {
 	struct script *sc = script_begin_call(L);
@@ -407,6 +443,22 @@ static int region_madvise(lua_State *L)
 	if (len)
 		script_end_call(L, "madvise",
 		                sc->ops->madvise(sc->task, va, len, (enum target_advice)advice));
+	lua_settop(L, 1);
+	return 1;
+}
+
+static int region_mbind(lua_State *L)
+{
+	struct script *sc = script_begin_call(L);
+	struct region *r = script_check_object(L, REGION, "mbind");
+	u64 nodes;
+	enum target_mempolicy mode = check_policy(L, "mbind", &nodes);
+	u64 va;
+	u64 len;
+
+	check_range(L, r, 4, "mbind", &va, &len);
+	if (len)
+		script_end_call(L, "mbind", sc->ops->mbind(sc->task, va, len, mode, nodes));
 	lua_settop(L, 1);
 	return 1;
 }
@@ -810,21 +862,18 @@ void script_open_objects(lua_State *L)
 		{"open", script_task_open},
 		{"sync", script_task_sync},
 		{"temporary", script_task_temporary},
+		{"set_mempolicy", task_set_mempolicy},
 		{"sleep", task_sleep},
 		{"spawn", task_spawn},
 		{"thread", task_thread},
 		{NULL, NULL},
 	};
 	static const luaL_Reg region[] = {
-		{"fill", region_fill},
-		{"madvise", region_madvise},
-		{"mprotect", region_mprotect},
-		{"mremap", region_mremap},
-		{"munmap", region_munmap},
-		{"read", region_read},
-		{"scan", region_scan},
-		{"touch", region_touch},
-		{NULL, NULL},
+		{"fill", region_fill},       {"mbind", region_mbind},
+		{"madvise", region_madvise}, {"mprotect", region_mprotect},
+		{"mremap", region_mremap},   {"munmap", region_munmap},
+		{"read", region_read},       {"scan", region_scan},
+		{"touch", region_touch},     {NULL, NULL},
 	};
 	static const luaL_Reg child[] = {{"wait", child_wait}, {NULL, NULL}};
 	static const luaL_Reg barrier[] = {{"wait", barrier_wait}, {NULL, NULL}};

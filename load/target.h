@@ -80,6 +80,14 @@ enum target_fadvice {
 	TARGET_FADV_DONTNEED,
 };
 
+enum target_mempolicy {
+	TARGET_MPOL_DEFAULT,
+	TARGET_MPOL_PREFERRED,
+	TARGET_MPOL_BIND,
+	TARGET_MPOL_INTERLEAVE,
+	TARGET_MPOL_LOCAL,
+};
+
 /* What spawn() makes of the task that calls it. */
 enum target_spawn {
 	TARGET_FORK,   /* a process with a copy of its memory, as after fork() */
@@ -292,6 +300,9 @@ struct target_ops {
 	int (*mremap)(struct target_task *t, u64 va, u64 old_len, u64 new_len, int flags, u64 *new);
 	int (*brk)(struct target_task *t, s64 delta, u64 *end);
 	int (*madvise)(struct target_task *t, u64 va, u64 len, enum target_advice advice);
+	/* The task's own policy, and that of a range. @nodes: a bit per node. */
+	int (*set_mempolicy)(struct target_task *t, enum target_mempolicy mode, u64 nodes);
+	int (*mbind)(struct target_task *t, u64 va, u64 len, enum target_mempolicy mode, u64 nodes);
 	/* Of bytes, not pages; munlock() as well. mlockall() with no flags is munlockall(). */
 	int (*mlock)(struct target_task *t, u64 va, u64 len, int flags);
 	int (*munlock)(struct target_task *t, u64 va, u64 len);

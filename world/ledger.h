@@ -38,6 +38,7 @@
 	X(MUNMAP, "munmap")                                                                        \
 	X(MPROTECT, "mprotect")                                                                    \
 	X(MREMAP, "mremap")                                                                        \
+	X(MEMPOLICY, "mempolicy")                                                                  \
 	X(BRK, "brk")                                                                              \
 	X(MADVISE, "madvise")                                                                      \
 	X(MLOCK, "mlock")                                                                          \

@@ -7,7 +7,9 @@
  * must be the same. Needs Linux 5.18 or later here.
  */
 #include <errno.h>
+#include <linux/mempolicy.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,6 +39,8 @@ enum call {
 	PAGEOUT,
 	TOUCH,
 	LOCK,
+	SETPOL, /* mode in .flags, nodes in .to */
+	MBIND,
 };
 
 struct step {
@@ -112,6 +116,39 @@ static const struct row {
          {{UNMAP, P(4), P(4)}, {COLD, 0, P(16)}, {PAGEOUT, P(4), P(8)}, {COLD, P(4), P(1)}}},
 	{"cold, odd", {{COLD, 1, P(1)}, {PAGEOUT, 0, ~0UL}}},
 	{"cold, not for use", {{PROTECT_NONE, 0, P(16)}, {COLD, 0, P(16)}, {PAGEOUT, 0, P(16)}}},
+	{"policies of a task",
+         {{SETPOL, 0, 0, 0, MM_MPOL_BIND, 1},
+          {SETPOL, 0, 0, 0, MM_MPOL_INTERLEAVE, 1},
+          {SETPOL, 0, 0, 0, MM_MPOL_PREFERRED, 1},
+          {SETPOL, 0, 0, 0, MM_MPOL_PREFERRED, 0},
+          {SETPOL, 0, 0, 0, MM_MPOL_LOCAL, 0},
+          {SETPOL, 0, 0, 0, MM_MPOL_DEFAULT, 0}}},
+	{"policies that say too much or too little",
+         {{SETPOL, 0, 0, 0, MM_MPOL_DEFAULT, 1},
+          {SETPOL, 0, 0, 0, MM_MPOL_LOCAL, 1},
+          {SETPOL, 0, 0, 0, MM_MPOL_BIND, 0},
+          {SETPOL, 0, 0, 0, MM_MPOL_INTERLEAVE, 0},
+          {MBIND, 0, P(1), 0, MM_MPOL_BIND, 0},
+          {MBIND, 0, P(1), 0, MM_MPOL_DEFAULT, 1}}},
+	{"nodes that there are not",
+         {{SETPOL, 0, 0, 0, MM_MPOL_BIND, 1L << 40},
+          {SETPOL, 0, 0, 0, MM_MPOL_BIND, 1 | 1L << 40},
+          {SETPOL, 0, 0, 0, MM_MPOL_PREFERRED, 1L << 40},
+          {MBIND, 0, P(1), 0, MM_MPOL_INTERLEAVE, 1L << 40}}},
+	{"policies of a range",
+         {{MBIND, 0, P(16), 0, MM_MPOL_BIND, 1},
+          {MBIND, P(4), P(4), 0, MM_MPOL_PREFERRED, 1},
+          {MBIND, P(2), 100, 0, MM_MPOL_DEFAULT, 0},
+          {MBIND, 0, 0, 0, MM_MPOL_BIND, 1},
+          {MBIND, 1, P(1), 0, MM_MPOL_BIND, 1},
+          {MBIND, 0, ~0UL - P(1), 0, MM_MPOL_BIND, 1}}},
+	{"policies of what is not there",
+         {{UNMAP, P(4), P(4)},
+          {MBIND, 0, P(16), 0, MM_MPOL_BIND, 1},
+          {MBIND, P(5), P(1), 0, MM_MPOL_BIND, 1},
+          {MBIND, P(6), P(4), 0, MM_MPOL_BIND, 1},
+          {MBIND, P(8), P(8), 0, MM_MPOL_BIND, 1},
+          {MBIND, P(8), P(9), 0, MM_MPOL_BIND, 1}}},
 	{"locked memory", {{LOCK, 0, P(16)}, {MREMAP, 0, P(16), P(20)}, {MREMAP, 0, P(20), P(1)}}},
 };
 
@@ -125,6 +162,12 @@ static int host_result(bool ok)
 {
 	return ok ? 0 : -errno;
 }
+
+static const int host_mode[] = {
+	[MM_MPOL_DEFAULT] = MPOL_DEFAULT, [MM_MPOL_PREFERRED] = MPOL_PREFERRED,
+	[MM_MPOL_BIND] = MPOL_BIND,       [MM_MPOL_INTERLEAVE] = MPOL_INTERLEAVE,
+	[MM_MPOL_LOCAL] = MPOL_LOCAL,
+};
 
 /* Whether the page is mapped for writing, without a signal. */
 static int host_touch(char *at)
@@ -166,6 +209,12 @@ static int host_call(char *base, const struct step *s)
 		return host_touch(at);
 	case LOCK:
 		return host_result(mlock(at, s->len) == 0);
+	case SETPOL:
+		return host_result(syscall(SYS_set_mempolicy, host_mode[s->flags], &s->to, 64) ==
+		                   0);
+	case MBIND:
+		return host_result(
+			syscall(SYS_mbind, at, s->len, host_mode[s->flags], &s->to, 64, 0) == 0);
 	case END:
 		break;
 	}
@@ -240,6 +289,10 @@ static int sim_call(struct machine *m, u64 base, const struct step *s)
 		return mm_access(m, at, 1, WORLD_WRITE, 0);
 	case LOCK:
 		return do_mlock(m, at, s->len);
+	case SETPOL:
+		return do_set_mempolicy(m, (enum mm_mempolicy)s->flags, (u64)s->to);
+	case MBIND:
+		return do_mbind(m, at, s->len, (enum mm_mempolicy)s->flags, (u64)s->to);
 	case END:
 		break;
 	}

@@ -86,8 +86,28 @@ static int sop_cold(struct worker *w)
 	                                 rand_below(r, 2) ? MM_MADV_COLD : MM_MADV_PAGEOUT));
 }
 
+/* Where it is to come from from now on: the task's memory, or (a part of) a mapping. */
+static int sop_policy(struct worker *w)
+{
+	const struct space *s = w->space;
+	struct rand_stream *r = &w->sr;
+	enum mm_mempolicy mode = (enum mm_mempolicy)rand_below(r, MM_MPOL_LOCAL + 1);
+	u64 nodes = rand_below(r, 1UL << w->plan->m->nr_nodes);
+	u32 i = (u32)rand_below(r, s->nr_maps);
+	int rc;
+
+	if (rand_below(r, 2))
+		rc = do_set_mempolicy(w->plan->m, mode, nodes);
+	else
+		rc = do_mbind(w->plan->m, s->map[i].va,
+		              (1 + rand_below(r, s->map[i].pages)) * PAGE_SIZE, mode, nodes);
+	return remap_expected(rc);
+}
+
 static int space_op(struct worker *w)
 {
+	if (w->space->nr_maps && rand_below(&w->sr, 10) == 0)
+		return sop_policy(w);
 	if (!w->space->nr_maps || rand_below(&w->sr, 4) == 0)
 		return sop_map_shared(w);
 	return rand_below(&w->sr, 3) ? sop_remap(w) : sop_cold(w);

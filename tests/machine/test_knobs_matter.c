@@ -25,6 +25,7 @@ static const struct {
 	{"numa.reclaim_distance", "test_node_reclaim"},
 	{"readahead.form", "test_readahead"},
 	{"fs.prealloc", "test_files: where the blocks of files lie"},
+	{"workingset.nodes", "test_reclaim_files: needs many pages of files"},
 	{"thp.deferred_split", "test_thp"},
 	{"vm.compact_unevictable_allowed", "test_migrate"},
 	{"thp.16kB", "test_thp"},
