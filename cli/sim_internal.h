@@ -58,7 +58,7 @@ struct sim_target {
 	u32 nr_foreground;           /* still running */
 	bool running;                /* booting is nobody's business */
 	struct target_result before; /* counters and times when measuring began */
-	char notes[1024];
+	char notes[3072];
 };
 
 static inline struct sim_target *to_sim(const struct target *t)

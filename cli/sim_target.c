@@ -203,6 +203,51 @@ static void note_disk_errors(struct sim_target *s)
 	}
 }
 
+#define HUNG_TASKS_NOTED 10
+
+struct hung_notes {
+	struct sim_target *s;
+	u32 nr;
+};
+
+/* As the kernel's log has it. */
+static void note_hung_task(const struct sim_hung_task *h, void *arg)
+{
+	struct hung_notes *n = arg;
+
+	if (n->nr++ < HUNG_TASKS_NOTED)
+		sim_note(n->s,
+		         "[%5lu.%06lu] INFO: task %s:%u blocked for more than 120 seconds. (since "
+		         "%lu.%06lu s, %s)\n",
+		         h->reported_ns / 1000000000, h->reported_ns / 1000 % 1000000, h->name,
+		         h->id, h->since_ns / 1000000000, h->since_ns / 1000 % 1000000, h->where);
+}
+
+/* @over: nobody can go on, so that all who wait would be found. */
+static void note_hung_disks(struct sim_target *s, bool over)
+{
+	struct hung_notes n = {.s = s};
+	bool hung = false;
+
+	for (u32 i = 0; i < s->req->hw->nr_disks; i++) {
+		const struct sim_disk_stats *d = sim_disk_stats(s->world, i);
+
+		if (!d || !d->nr_unanswered)
+			continue;
+		hung = true;
+		sim_note(s, "disk \"%s\" has not answered since %.3f s: %lu requests\n",
+		         s->req->hw->disk[i].name,
+		         (double)s->req->hw->disk[i].hang_at_ns / 1e9, d->nr_unanswered);
+	}
+	if (!hung)
+		return;
+	sim_hung_tasks(s->world, over ? ~0UL : sim_elapsed(s->world), note_hung_task, &n);
+	if (n.nr > HUNG_TASKS_NOTED)
+		sim_note(s, "and %u more tasks\n", n.nr - HUNG_TASKS_NOTED);
+	if (over && s->nr_foreground)
+		sim_note(s, "%u tasks of the scenario will never end\n", s->nr_foreground);
+}
+
 /* A child that was waited for is not in the list: its parent has its times. */
 static void add_times(struct sim_target *s, struct target_result *res)
 {
@@ -292,6 +337,10 @@ static int sim_target_run(struct target *t, struct target_result *res)
 	s->running = false;
 	if (s->series)
 		sim_series_end(s->series, sim_elapsed(s->world));
+	note_hung_disks(s, rc == -ENODEV);
+	/* The tasks that are left will never end: that is what came of it. */
+	if (rc == -ENODEV)
+		rc = 0;
 	collect(s, res);
 	if (res->nr_failed)
 		return -ECANCELED;

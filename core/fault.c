@@ -60,7 +60,14 @@ static inline bool access_allowed(const struct vm_fault *f)
 
 static noinline int handle_mm_fault(struct machine *m, struct mm_struct *mm, u64 va, bool write)
 {
-	struct vm_fault f = {.m = m, .mm = mm, .va = va, .write = write, .may_retry = true};
+	struct vm_fault f = {
+		.m = m,
+		.mm = mm,
+		.va = va,
+		.write = write,
+		.may_retry = true,
+		.killable = true,
+	};
 	bool try_vma = m->knob.vma_lock == KNOB_ON;
 	int major = 0;
 	int ret;
@@ -73,6 +80,8 @@ static noinline int handle_mm_fault(struct machine *m, struct mm_struct *mm, u64
 			break;
 		/* The lock has been dropped. The second time it is mmap_sem, and is kept. */
 		major |= ret & VM_FAULT_MAJOR;
+		if (unlikely(current_task()->killed))
+			return ret | major;
 		f.may_retry = false;
 		try_vma = false;
 	}

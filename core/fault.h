@@ -23,6 +23,7 @@ struct vm_fault {
 	u64 va; /* page-aligned */
 	bool write;
 	bool may_retry;  /* it may drop the lock while it waits; at most once */
+	bool killable;   /* a fault of user code: not worth waiting for if the task is to die */
 	bool vma_locked; /* what is held is the VMA's lock, not mmap_sem */
 	u32 table;       /* leaf table of va */
 	pte_t *pte;      /* its entry, and what stood there without the lock */

@@ -111,6 +111,42 @@ void lock_page(struct machine *m, struct page *page)
 		__lock_page(m, page);
 }
 
+/*
+ * The same for who need not have it if it is to die (TASK_KILLABLE): -EINTR, not locked. An unlock may have
+ * meant this task when it gave up: then the next one in the queue is woken.
+ */
+int lock_page_killable(struct machine *m, struct page *page)
+{
+	struct wait_queue_head *q = page_waitqueue(m, page);
+	u64 key = page_wait_key(m, page, PG_locked);
+	u64 since = world_now();
+	struct ledger_lock_stat *st = &world_self->ledger->lock[LOCK_PAGE];
+	struct wait_queue_entry e;
+	bool locked;
+
+	if (trylock_page(m, page))
+		return 0;
+	blk_flush_plug(m);
+	for (;;) {
+		prepare_to_wait(q, &e, key, true, WORLD_TASK_INTERRUPTIBLE);
+		page_set(page, PG_waiters);
+		locked = trylock_page(m, page);
+		if (locked || world_current()->signal)
+			break;
+		schedule_timeout(WORLD_FOREVER);
+		finish_wait(&e);
+	}
+	finish_wait(&e);
+	st->contentions += 1;
+	st->wait_ns += world_now() - since;
+	st->wait_ns_max = max(st->wait_ns_max, world_now() - since);
+	if (locked)
+		return 0;
+	if (!page_test(page, PG_locked) && page_test(page, PG_waiters))
+		wake_up_page(m, page, PG_locked, 1);
+	return -EINTR;
+}
+
 /* Until somebody else has unlocked it, without taking a reference or the lock. May switch tasks. */
 void wait_on_page_locked(struct machine *m, struct page *page)
 {

@@ -43,7 +43,8 @@ static int wait_uptodate(struct machine *m, struct inode *inode, struct page *pa
 	for (u32 i = 0;; i++) {
 		bool ours, uptodate;
 
-		lock_page(m, page);
+		if (lock_page_killable(m, page))
+			return -EINTR;
 		ours = page->mapping == inode->i_data.number;
 		uptodate = page_test(page, PG_uptodate);
 		if (!ours || uptodate || i) {

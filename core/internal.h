@@ -646,8 +646,9 @@ void lru_audit(struct machine *m);
 
 #define PAGE_WAIT_TABLE 256
 void page_wait_init(struct machine *m); /* boot: m->page_wait and m->congestion_wait */
-bool trylock_page(struct machine *m, struct page *page); /* order point */
-void lock_page(struct machine *m, struct page *page);    /* may switch tasks */
+bool trylock_page(struct machine *m, struct page *page);                   /* order point */
+void lock_page(struct machine *m, struct page *page);                      /* may switch tasks */
+int __must_check lock_page_killable(struct machine *m, struct page *page); /* -EINTR */
 void unlock_page(struct machine *m, struct page *page);
 void wait_on_page_locked(struct machine *m, struct page *page); /* may switch tasks */
 void wait_on_page_writeback(struct machine *m, struct page *page);

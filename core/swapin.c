@@ -21,13 +21,19 @@ bool lock_page_or_retry(struct vm_fault *f, struct page *page)
 {
 	if (trylock_page(f->m, page))
 		return true;
-	if (!f->may_retry) {
+	if (!f->may_retry && !f->killable) {
 		lock_page(f->m, page);
 		return true;
 	}
+	if (!f->may_retry) {
+		if (!lock_page_killable(f->m, page))
+			return true;
+		fault_unlock_mm(f);
+		return false;
+	}
 	fault_unlock_mm(f);
-	lock_page(f->m, page);
-	unlock_page(f->m, page);
+	if (!lock_page_killable(f->m, page))
+		unlock_page(f->m, page);
 	return false;
 }
 

@@ -130,6 +130,7 @@ static const struct field disk_fields[] = {
 	{"max_request", FIELD_SIZE, DISK(max_request_bytes), 4096, 1 << 30, NULL},
 	{"variation", FIELD_PERCENT, DISK(disk.variation_bp), 0, 10000, NULL},
 	{"errors_ppm", FIELD_COUNT, DISK(disk.error_ppm), 0, 1000000, NULL},
+	{"hang_at", FIELD_TIME, DISK(disk.hang_at_ns), 0, 1UL << 62, NULL},
 	{"ratio", FIELD_PERCENT, DISK(disk.ratio_bp), 0, 10000, NULL},
 	{"barging", FIELD_BOOL, DISK(disk.barging), 0, 0, NULL},
 	{"irq_cpu", FIELD_COUNT, DISK(irq_cpu), 0, 4095, NULL},

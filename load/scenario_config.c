@@ -94,6 +94,8 @@ static void put_disk(struct writer *w, const struct hw_disk *d, const char *orig
 		put_percent(w, KEY("variation"), origin, d->variation_bp);
 	}
 	put(w, KEY("errors_ppm"), origin, "%u", d->error_ppm);
+	if (d->hang_at_ns)
+		put(w, KEY("hang_at"), origin, "%luns", d->hang_at_ns);
 #undef KEY
 }
 

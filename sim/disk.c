@@ -154,6 +154,11 @@ static void disk_dispatch(struct sim_disk *d, u64 now)
 		r->started_at = max(now, r->queued_at);
 		r->done_at = disk_serve(d, r, r->started_at);
 		world_trace(EVENT_IO_SUBMIT, r->sector, r->write);
+		/* It has stopped answering: the request is in service for ever. */
+		if (unlikely(d->hw->hang_at_ns && r->done_at >= d->hw->hang_at_ns)) {
+			d->stats.nr_unanswered += 1;
+			continue;
+		}
 		sim_post(sim_cpu(d->sim, r->cpu), &r->event, max(r->done_at, world_now()));
 	}
 }
@@ -275,6 +280,15 @@ static bool disk_wait(struct sim_disk *d, bool write)
 }
 
 /* ---- submission ----------------------------------------------------------------------------- */
+
+/* Is there a disk that has left requests unanswered? Then who waits for them waits for ever. */
+bool sim_disk_has_hung(const struct sim *sim)
+{
+	for (u32 i = 0; i < sim->w.hw->nr_disks; i++)
+		if (sim->disk[i].stats.nr_unanswered)
+			return true;
+	return false;
+}
 
 static void disk_io_done(struct sim *sim, struct world_io *io, int err)
 {

@@ -70,6 +70,37 @@ void sim_dump(struct world *w, FILE *f)
 	fprintf(f, "  %u ended\n", nr_ended);
 }
 
+/*
+ * Linux's khungtaskd (kernel/hung_task.c) looks every two minutes for tasks that sleep uninterruptibly and
+ * have not run since it looked last. Here it is worked out when the run is over: had it gone on, nothing
+ * would have woken them.
+ */
+#define HUNG_TASK_TIMEOUT_NS 120000000000UL
+
+void sim_hung_tasks(const struct world *w, u64 until,
+                    void (*fn)(const struct sim_hung_task *h, void *arg), void *arg)
+{
+	struct sim *sim = sim_of((struct world *)w);
+	struct sim_task *st;
+
+	list_for_each_entry (st, &sim->tasks, list) {
+		const struct world_task *t = st->task;
+		u64 found = DIV_ROUND_UP(st->exec_start, HUNG_TASK_TIMEOUT_NS);
+		struct sim_hung_task h = {
+			.name = t->name,
+			.id = t->id,
+			.since_ns = st->exec_start,
+			.reported_ns = (found + 1) * HUNG_TASK_TIMEOUT_NS,
+		};
+
+		if (t->state != WORLD_TASK_UNINTERRUPTIBLE || st->timeout.pending ||
+		    h.reported_ns > until)
+			continue;
+		sim_task_where(w, t->id, h.where, sizeof(h.where));
+		fn(&h, arg);
+	}
+}
+
 void sim_task_where(const struct world *w, u32 id, char *buf, size_t n)
 {
 	struct sim *sim = sim_of((struct world *)w);

@@ -20,12 +20,20 @@ static noinline void sim_pause(struct sim *sim, u64 now)
 		sim_end(sim, sim->stop ? 0 : -ETIME);
 }
 
+/* Nobody can go on. If a disk does not answer that is the outcome of the run, and no mistake in it. */
+static _Noreturn void sim_end_deadlock(struct sim *sim)
+{
+	if (sim_disk_has_hung(sim))
+		sim_end(sim, -ENODEV);
+	sim_report_deadlock(sim);
+	sim_end(sim, -EDEADLK);
+}
+
 /* Can the first CPU of the queue, that of @key, run? If there is none, nothing will ever happen again. */
 static inline u64 sim_next(struct sim *sim, u64 key)
 {
 	if (unlikely(key == KEYHEAP_EMPTY)) {
-		sim_report_deadlock(sim);
-		sim_end(sim, -EDEADLK);
+		sim_end_deadlock(sim);
 	}
 	if (unlikely(heap_key_value(key) >= sim->pause_at))
 		sim_pause(sim, heap_key_value(key));
@@ -213,8 +221,7 @@ static void sim_check_stuck(struct sim *sim)
 	for (u32 i = 0; i < sim->w.hw->nr_cpus; i++)
 		if (sim_is_alive(&sim->cpus[i]))
 			return;
-	sim_report_deadlock(sim);
-	sim_end(sim, -EDEADLK);
+	sim_end_deadlock(sim);
 }
 
 static bool sim_must_wait(const struct world_cpu *c, const struct sim_wait *w)
@@ -300,8 +307,7 @@ static void sim_check_hung(struct sim *sim)
 		if (wt->state == WORLD_TASK_RUNNING || t->timeout.pending)
 			return;
 	}
-	sim_report_deadlock(sim);
-	sim_end(sim, -EDEADLK);
+	sim_end_deadlock(sim);
 }
 
 /*

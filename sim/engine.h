@@ -459,6 +459,7 @@ void sim_frame_free(u64 pfn);
 void sim_contents_zero(struct world_as *as, u64 start, u64 end, bool done);
 void sim_contents_fork(struct world_as *parent, struct world_as *child);
 void sim_contents_map(struct world_as *as, u64 start, u64 end, u64 file, u64 index, bool shared);
+bool sim_disk_has_hung(const struct sim *sim);
 void sim_contents_copied(struct world_as *as, u64 va, u64 pfn);
 void sim_contents_move(struct world_as *as, u64 from, u64 to, u64 len);
 void sim_contents_file(enum world_file_event event, u64 file, u64 index, u64 arg);

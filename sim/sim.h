@@ -112,6 +112,17 @@ u64 sim_stack_used_max(const struct world *w, enum world_stack kind);
 void sim_dump(struct world *w, FILE *f);
 
 /* "worker (7) in user/fault/alloc" for the task of number @id. */
+/* A task that waits for what will not come, as khungtaskd would find it. */
+struct sim_hung_task {
+	const char *name;
+	u32 id;
+	u64 since_ns;
+	u64 reported_ns; /* when Linux would print it */
+	char where[256];
+};
+/* Calls @fn for each that would have been reported by @until. After sim_run(). */
+void sim_hung_tasks(const struct world *w, u64 until,
+                    void (*fn)(const struct sim_hung_task *h, void *arg), void *arg);
 void sim_task_where(const struct world *w, u32 id, char *buf, size_t n);
 
 /* ---- disks ------------------------------------------------------------------------------------- */
@@ -123,6 +134,7 @@ struct sim_disk_stats {
 	u64 nr_pages[2];
 	u64 nr_ended;
 	u64 nr_errors;
+	u64 nr_unanswered; /* in service for ever: hw_disk.hang_at_ns */
 	u64 nr_discarded_sectors;
 	u64 nr_slept[2];     /* submitters that waited for a request */
 	u64 nr_congested[2]; /* times the direction became congested */

@@ -60,6 +60,7 @@ struct hw_disk {
 	u32 max_sectors;  /* largest merged request, in 512-byte sectors */
 	u32 variation_bp; /* seeded spread of each service time, parts of 10,000 */
 	u32 error_ppm;    /* injected I/O errors per million requests */
+	u64 hang_at_ns;   /* injected: from then on no request is ever completed; 0: never */
 	u32 ratio_bp;     /* RAM: compressed size, parts of 10,000 */
 	bool multiqueue;  /* blk-mq (virtio: 3.13): nobody is told that the queue is congested */
 	bool barging;     /* submitters may overtake sleepers, who batch (Linux); else FIFO */

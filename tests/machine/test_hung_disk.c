@@ -1,0 +1,248 @@
+/*
+ * A disk that stops answering, and what waits for it.
+ *
+ * Aim: the run ends, soon and by itself; tasks that wait for the disk are found as khungtaskd finds them, and
+ * killing them does not help; what does not need the disk goes on; every invariant holds. Method: small
+ * simulated machines whose disk completes nothing from a given time on.
+ */
+#include "tests/test.h"
+
+#include <errno.h>
+
+#include "core/fs.h"
+#include "sim/sim.h"
+#include "tests/hw_util.h"
+
+#define PAGES(n) ((u64)(n)*PAGE_SIZE)
+#define RW (MM_PROT_READ | MM_PROT_WRITE)
+#define S(n) ((u64)(n)*1000000000)
+#define MS(n) ((u64)(n)*1000000)
+#define NR_TASKS 3
+
+static struct stage {
+	struct hw_machine *hw;
+	struct world *w;
+	struct machine *m;
+	u32 file;
+	u32 nr_hung;
+	struct sim_hung_task hung[16];
+	bool ended[NR_TASKS];
+	struct task *task[NR_TASKS];
+} stage;
+
+/* A machine that has swap, or files, on a disk that hangs at @at. */
+static void set(const char *preset, bool files, u64 at, u64 max_ns)
+{
+	struct knobs knobs;
+	struct hw_disk *d;
+	char err[SIM_ERROR_MAX];
+
+	memset(&stage, 0, sizeof(stage));
+	stage.hw = hw_make(2, 1, 4096);
+	d = files ? hw_add_files(stage.hw, 64 << 20) : hw_add_flash(stage.hw, 64 << 20);
+	d->hang_at_ns = at;
+	BUG_ON(knobs_preset(&knobs, preset));
+	knobs.min_free_kbytes = 1024;
+	knobs.overcommit_memory = OVERCOMMIT_ALWAYS;
+	stage.w = sim_create(stage.hw,
+	                     &(struct sim_options){.seed = 1, .check = true, .max_ns = max_ns},
+	                     err);
+	assert_non_null(stage.w);
+	stage.m = machine_create(stage.w, &knobs, err, sizeof(err));
+	assert_non_null(stage.m);
+	if (files)
+		assert_int_equal(
+			machine_file_create(stage.m, "data", PAGES(3000), false, &stage.file), 0);
+	else
+		assert_int_equal(do_swapon(stage.m, 0, -1), 0);
+}
+
+static void note_hung(const struct sim_hung_task *h, void *arg)
+{
+	(void)arg;
+	if (stage.nr_hung < ARRAY_SIZE(stage.hung))
+		stage.hung[stage.nr_hung] = *h;
+	stage.nr_hung += 1;
+}
+
+static int play(void (*const fn[NR_TASKS])(struct task *, void *))
+{
+	static const char *const name[] = {"first", "second", "third"};
+	int rc;
+
+	for (u32 i = 0; i < NR_TASKS && fn[i]; i++) {
+		stage.task[i] = task_create(stage.m, name[i], NULL, fn[i], &stage.ended[i]);
+		task_start(stage.task[i], -1);
+	}
+	rc = sim_run(stage.w);
+	sim_hung_tasks(stage.w, rc == -ENODEV ? ~0UL : sim_elapsed(stage.w), note_hung, NULL);
+	machine_audit(stage.m);
+	return rc;
+}
+
+static void strike(void)
+{
+	machine_destroy(stage.m);
+	sim_destroy(stage.w);
+	hw_free(stage.hw);
+}
+
+static bool is_hung(const char *name)
+{
+	for (u32 i = 0; i < stage.nr_hung && i < ARRAY_SIZE(stage.hung); i++)
+		if (strcmp(stage.hung[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* ---- reading ---- */
+
+static void reads(struct task *t, void *arg)
+{
+	bool *ended = arg;
+	u64 done;
+	u32 fd;
+
+	(void)t;
+	if (do_open(stage.m, stage.file, &fd))
+		return;
+	for (u32 i = 0; i < 100; i++) /* again and again, past what fits */
+		if (do_pread(stage.m, fd, 0, PAGES(3000), &done) ||
+		    do_fadvise(stage.m, fd, 0, 0, MM_FADV_DONTNEED))
+			return;
+	*ended = true;
+}
+
+static void computes(struct task *t, void *arg)
+{
+	bool *ended = arg;
+	u64 va;
+
+	(void)t;
+	for (u32 i = 0; i < 20; i++) {
+		world_user_compute(MS(20));
+		if (do_mmap(stage.m, PAGES(200), RW, 0, &va) ||
+		    mm_access(stage.m, va, PAGES(200), WORLD_FILL, 0) ||
+		    do_munmap(stage.m, va, PAGES(200)))
+			return;
+	}
+	*ended = true;
+}
+
+TEST(a_reader_hangs_and_others_go_on)
+{
+	static const char *const preset[] = {"2.6.36", "4.0", "6.18"};
+
+	for (u32 i = 0; i < ARRAY_SIZE(preset); i++) {
+		set(preset[i], true, MS(40), S(1000));
+		assert_int_equal(-ENODEV, play((void (*const[])(struct task *, void *)){
+						  reads, computes, NULL}));
+		assert_false(stage.ended[0]);
+		assert_true(stage.ended[1]);
+		assert_true(sim_elapsed(stage.w) < S(60));
+		/* It waits for a page, which a signal can end: khungtaskd does not count those. */
+		assert_int_equal(stage.nr_hung, 0);
+		assert_int_equal(stage.task[0]->w.state, WORLD_TASK_INTERRUPTIBLE);
+		assert_true(sim_disk_stats(stage.w, 0)->nr_unanswered > 0);
+		strike();
+	}
+}
+
+/* ---- swapping ---- */
+
+static void swaps(struct task *t, void *arg)
+{
+	bool *ended = arg;
+	u64 va;
+
+	(void)t;
+	if (do_mmap(stage.m, PAGES(6000), RW, 0, &va))
+		return;
+	for (u32 i = 0; i < 200; i++)
+		if (mm_access(stage.m, va, PAGES(6000), WORLD_WRITE, i))
+			return;
+	*ended = true;
+}
+
+/* Who wants memory finds only pages that are being written; who wants a page back waits for it. */
+TEST(swap_that_does_not_answer_ends_in_a_bounded_time)
+{
+	static const char *const preset[] = {"2.6.36", "4.0", "6.18"};
+
+	for (u32 i = 0; i < ARRAY_SIZE(preset); i++) {
+		int rc;
+
+		set(preset[i], false, MS(60), S(300));
+		rc = play((void (*const[])(struct task *, void *)){swaps, swaps, NULL});
+		assert_true(rc == -ENODEV || rc == -ETIME);
+		assert_false(stage.ended[0] && stage.ended[1]);
+		assert_true(sim_disk_stats(stage.w, 0)->nr_unanswered > 0);
+		assert_true(sim_elapsed(stage.w) <= S(301));
+		strike();
+	}
+}
+
+/* ---- killing ---- */
+
+static void kills(struct task *t, void *arg)
+{
+	bool *ended = arg;
+
+	(void)t;
+	world_syscall_enter();
+	world_sleep(MS(500));
+	world_syscall_exit();
+	stage.task[0]->killed = true;
+	world_wake_signal(&stage.task[0]->w);
+	world_syscall_enter();
+	world_sleep(MS(500));
+	world_syscall_exit();
+	*ended = true;
+}
+
+TEST(a_signal_ends_the_wait_for_a_page)
+{
+	set("6.18", true, MS(40), S(1000));
+	assert_int_equal(0, play((void (*const[])(struct task *, void *)){reads, kills, NULL}));
+	assert_true(stage.ended[1]);
+	assert_true(task_killed(stage.task[0]));
+	assert_int_equal(stage.task[0]->w.state, WORLD_TASK_DEAD);
+	strike();
+}
+
+/* ---- writing ---- */
+
+static void writes(struct task *t, void *arg)
+{
+	bool *ended = arg;
+	u64 done;
+	u32 fd;
+
+	(void)t;
+	if (do_open(stage.m, stage.file, &fd))
+		return;
+	for (u32 i = 0; i < 100; i++)
+		if (do_pwrite(stage.m, fd, PAGES(i * 20), PAGES(20), &done) ||
+		    do_fsync(stage.m, fd))
+			return;
+	*ended = true;
+}
+
+TEST(fsync_of_a_disk_that_does_not_answer_never_returns)
+{
+	/* Nor does a signal help. */
+	set("6.18", true, MS(5), S(1000));
+	assert_int_equal(-ENODEV, play((void (*const[])(struct task *, void *)){writes, computes,
+	                                                                      kills}));
+	assert_false(stage.ended[0]);
+	assert_true(stage.ended[1]);
+	assert_true(task_killed(stage.task[0]));
+	assert_true(is_hung("first"));
+	assert_false(is_hung("second"));
+	assert_true(stage.hung[0].since_ns >= MS(5));
+	/* Blocked in the first second: seen at 120 s, and still there at 240 s. */
+	assert_int_equal(stage.hung[0].reported_ns, S(240));
+	strike();
+}
+
+TEST_MAIN("hung_disk")
