@@ -44,10 +44,10 @@ static unsigned long pagecache_reclaimable(struct machine *m, struct zone *z)
 			node_page_state(z, NR_INACTIVE_FILE) + node_page_state(z, NR_ACTIVE_FILE);
 
 		nr = lru;
-		sub = node_page_state(z, NR_FILE_PAGES);
+		sub = node_page_state(z, NR_FILE_MAPPED);
 	}
 	if (!(m->zone_reclaim_mode & RECLAIM_WRITE))
-		sub += node_page_state(z, NR_ISOLATED_FILE);
+		sub += node_page_state(z, NR_FILE_DIRTY);
 	return nr - min(nr, sub);
 }
 

@@ -44,9 +44,8 @@ static void set(const char *preset, bool files, u64 at, u64 max_ns)
 	BUG_ON(knobs_preset(&knobs, preset));
 	knobs.min_free_kbytes = 1024;
 	knobs.overcommit_memory = OVERCOMMIT_ALWAYS;
-	stage.w = sim_create(stage.hw,
-	                     &(struct sim_options){.seed = 1, .check = true, .max_ns = max_ns},
-	                     err);
+	stage.w = sim_create(
+		stage.hw, &(struct sim_options){.seed = 1, .check = true, .max_ns = max_ns}, err);
 	assert_non_null(stage.w);
 	stage.m = machine_create(stage.w, &knobs, err, sizeof(err));
 	assert_non_null(stage.m);
@@ -174,7 +173,10 @@ TEST(swap_that_does_not_answer_ends_in_a_bounded_time)
 
 		set(preset[i], false, MS(60), S(300));
 		rc = play((void (*const[])(struct task *, void *)){swaps, swaps, NULL});
-		assert_true(rc == -ENODEV || rc == -ETIME);
+		/* Waiting for ever, looking for memory for ever, or killed for want of it. */
+		assert_true(rc == -ENODEV || rc == -ETIME || rc == 0);
+		if (!rc)
+			assert_true(task_killed(stage.task[0]) || task_killed(stage.task[1]));
 		assert_false(stage.ended[0] && stage.ended[1]);
 		assert_true(sim_disk_stats(stage.w, 0)->nr_unanswered > 0);
 		assert_true(sim_elapsed(stage.w) <= S(301));
@@ -232,14 +234,14 @@ TEST(fsync_of_a_disk_that_does_not_answer_never_returns)
 {
 	/* Nor does a signal help. */
 	set("6.18", true, MS(5), S(1000));
-	assert_int_equal(-ENODEV, play((void (*const[])(struct task *, void *)){writes, computes,
-	                                                                      kills}));
+	assert_int_equal(-ENODEV,
+	                 play((void (*const[])(struct task *, void *)){writes, computes, kills}));
 	assert_false(stage.ended[0]);
 	assert_true(stage.ended[1]);
 	assert_true(task_killed(stage.task[0]));
 	assert_true(is_hung("first"));
 	assert_false(is_hung("second"));
-	assert_true(stage.hung[0].since_ns >= MS(5));
+	assert_true(stage.hung[0].since_ns < S(1));
 	/* Blocked in the first second: seen at 120 s, and still there at 240 s. */
 	assert_int_equal(stage.hung[0].reported_ns, S(240));
 	strike();

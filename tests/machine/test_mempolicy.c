@@ -16,7 +16,10 @@
 #define PAGES(n) ((u64)(n)*PAGE_SIZE)
 #define RW (MM_PROT_READ | MM_PROT_WRITE)
 
-/* Node 1 is all Normal; node 0 has DMA as well. */
+/*
+ * The one CPU is on node 0, which has 2,048 pages fewer than three quarters of a machine of 8,192; node 1 has
+ * 2,048.
+ */
 static struct stage {
 	struct hw_machine *hw;
 	struct world *w;
@@ -32,7 +35,7 @@ static void set(const char *preset, u64 swap_bytes, u64 pages)
 	char err[SIM_ERROR_MAX];
 
 	memset(&stage, 0, sizeof(stage));
-	stage.hw = hw_make(2, 2, pages);
+	stage.hw = hw_make(1, 2, pages);
 	if (swap_bytes)
 		hw_add_flash(stage.hw, swap_bytes);
 	BUG_ON(knobs_preset(&knobs, preset));
@@ -46,8 +49,8 @@ static void set(const char *preset, u64 swap_bytes, u64 pages)
 		assert_int_equal(do_swapon(stage.m, 0, -1), 0);
 }
 
-/* Runs @fn on CPU @cpu, whose node has the same number, and @other, if any, on the other one. */
-static bool play(void (*fn)(struct task *, void *), int cpu, void (*other)(struct task *, void *))
+/* Runs @fn, and @other, if any. */
+static bool play(void (*fn)(struct task *, void *), void (*other)(struct task *, void *))
 {
 	struct task *t = task_create(stage.m, "task", NULL, fn, NULL);
 	bool killed;
@@ -55,9 +58,9 @@ static bool play(void (*fn)(struct task *, void *), int cpu, void (*other)(struc
 	assert_non_null(t);
 	if (other) {
 		stage.other = task_create(stage.m, "other", NULL, other, NULL);
-		task_start(stage.other, 1 - cpu);
+		task_start(stage.other, -1);
 	}
-	task_start(t, cpu);
+	task_start(t, -1);
 	assert_int_equal(sim_run(stage.w), 0);
 	killed = task_killed(t);
 	task_put(t);
@@ -153,7 +156,7 @@ TEST(pages_come_from_where_the_policy_says)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(presets); i++) {
 		set(presets[i], 0, 16384);
-		play(each_policy, 0, NULL);
+		play(each_policy, NULL);
 		strike();
 	}
 }
@@ -178,29 +181,29 @@ static void has_child(struct task *t, void *arg)
 TEST(children_inherit_it)
 {
 	set("6.18", 0, 16384);
-	play(has_child, 0, NULL);
+	play(has_child, NULL);
 	strike();
 }
 
 /* ---- when there is none left there ---- */
 
-/* More than node 0 has: what is preferred gives way, what is bound reclaims. */
+/* More than node 1 has: what is preferred gives way, what is bound reclaims. */
 static void prefers_more_than_there_is(struct task *t, void *arg)
 {
 	u64 va;
 
 	(void)t, (void)arg;
-	stage.result |= do_set_mempolicy(stage.m, MM_MPOL_PREFERRED, 1 << 0);
+	stage.result |= do_set_mempolicy(stage.m, MM_MPOL_PREFERRED, 1 << 1);
 	va = touched(5000);
-	BUG_ON(pages_on(va, 5000, 1) < 500);
-	BUG_ON(numa(NUMA_MISS) < 500 || numa(NUMA_FOREIGN) != numa(NUMA_MISS));
+	BUG_ON(pages_on(va, 5000, 1) < 1000 || pages_on(va, 5000, 0) < 2500);
+	BUG_ON(numa(NUMA_MISS) < 2500 || numa(NUMA_FOREIGN) != numa(NUMA_MISS));
 }
 
 TEST(preferred_is_no_more_than_that)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(presets); i++) {
 		set(presets[i], 64 << 20, 8192);
-		play(prefers_more_than_there_is, 0, NULL);
+		play(prefers_more_than_there_is, NULL);
 		assert_int_equal(vm_event_sum(stage.m, OOM_KILL), 0);
 		strike();
 	}
@@ -212,16 +215,16 @@ static void binds_more_than_there_is(struct task *t, void *arg)
 
 	(void)t, (void)arg;
 	stage.result |= do_set_mempolicy(stage.m, MM_MPOL_BIND, 1 << 1);
-	va = touched(6000);
-	BUG_ON(pages_on(va, 6000, 0));
+	va = touched(3500);
+	BUG_ON(pages_on(va, 3500, 0));
 }
 
 TEST(bound_memory_is_swapped_while_the_other_node_is_free)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(presets); i++) {
 		set(presets[i], 64 << 20, 8192);
-		play(binds_more_than_there_is, 0, NULL);
-		assert_true(vm_event_sum(stage.m, PSWPOUT) > 1500);
+		play(binds_more_than_there_is, NULL);
+		assert_true(vm_event_sum(stage.m, PSWPOUT) > 1200);
 		/* Node 0 has all it had. */
 		assert_true(stat_exact(stage.m, &stage.m->node[0].zone[ZONE_DMA].stat,
 		                       NR_FREE_PAGES) > 2000);
@@ -256,7 +259,7 @@ TEST(the_oom_killer_leaves_alone_who_could_not_help)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(presets); i++) {
 		set(presets[i], 0, 8192);
-		assert_true(play(fills_node_1, 1, fills_node_0));
+		assert_true(play(fills_node_1, fills_node_0));
 		assert_int_equal(vm_event_sum(stage.m, OOM_KILL), 1);
 		assert_false(task_killed(stage.other));
 		strike();

@@ -32,7 +32,7 @@ static void set(const char *preset, u32 nr_nodes, u64 ram_pages, const char *kno
 	char err[SIM_ERROR_MAX];
 
 	memset(&stage, 0, sizeof(stage));
-	stage.hw = hw_make(2, nr_nodes, ram_pages);
+	stage.hw = hw_make(nr_nodes == 1 ? 2 : 1, nr_nodes, ram_pages);
 	hw_add_files(stage.hw, PAGES(8192));
 	BUG_ON(knobs_preset(&knobs, preset));
 	knobs.min_free_kbytes = 1024;
@@ -111,10 +111,12 @@ TEST(index_nodes_of_shadows_do_not_fill_memory)
 		file(LONG_FILE, true);
 		play(reads_once);
 		/* 60,000 pages have left shadows in some 900 nodes of 64 slots. */
+		print_message("%s, %s: %lu nodes reclaimed, %lu left\n", row[i].preset,
+		              row[i].value, item(WORKINGSET_NODERECLAIM), item(WORKINGSET_NODES));
 		assert_true(item(WORKINGSET_NODERECLAIM) > 200);
 		assert_true(event(SLABS_SCANNED) >= item(WORKINGSET_NODERECLAIM));
-		/* Less than a batch may wait. */
-		assert_true(item(WORKINGSET_NODES) < row[i].max + 2 * 128);
+		/* They are taken in proportion to what else is scanned, and so some late. */
+		assert_true(item(WORKINGSET_NODES) < 3 * row[i].max);
 		strike();
 	}
 }
@@ -139,8 +141,11 @@ static void loops(struct task *t, void *arg)
 	stage.result |= do_open(stage.m, stage.file, &fd);
 	for (u32 i = 0; i < 2; i++) /* twice at once: active */
 		stage.result |= do_pread(stage.m, fd, 0, PAGES(800), &done);
-	for (u32 i = 0; i < 8; i++)
+	for (u32 i = 0; i < 12; i++) {
 		stage.result |= do_pread(stage.m, fd, PAGES(800), PAGES(2400), &done);
+		if (i % 4 == 3) /* by then they have been active, and evicted */
+			stage.result |= do_pread(stage.m, fd, 0, PAGES(800), &done);
+	}
 	stage.result |= do_close(stage.m, fd);
 }
 
@@ -149,6 +154,8 @@ TEST(refaults_activate_and_restore)
 	set("6.18", 1, 3072, NULL, NULL);
 	file(3200, false);
 	play(loops);
+	print_message("%lu refaults, %lu activated, %lu restored\n", item(WORKINGSET_REFAULT_FILE),
+	              item(WORKINGSET_ACTIVATE_FILE), item(WORKINGSET_RESTORE_FILE));
 	assert_true(item(WORKINGSET_REFAULT_FILE) > 1000);
 	assert_true(item(WORKINGSET_ACTIVATE_FILE) > 100);
 	assert_true(item(WORKINGSET_ACTIVATE_FILE) <= item(WORKINGSET_REFAULT_FILE));
@@ -161,7 +168,7 @@ TEST(refaults_activate_and_restore)
 
 /* ---- node_reclaim ---- */
 
-/* The page cache fills node 0; then memory is wanted there. How much of it comes from node 1? */
+/* The page cache fills node 0, which has 6,143 pages and the CPU; then memory is wanted there. How much of it comes from node 1? */
 static void wants_memory(struct task *t, void *arg)
 {
 	struct machine *m = stage.m;
@@ -171,7 +178,7 @@ static void wants_memory(struct task *t, void *arg)
 
 	(void)t, (void)arg;
 	stage.result |= do_open(m, stage.file, &fd);
-	stage.result |= do_pread(m, fd, 0, PAGES(3600), &done);
+	stage.result |= do_pread(m, fd, 0, PAGES(5700), &done);
 	other = item(NUMA_OTHER);
 	stage.result |= do_mmap(m, PAGES(1500), RW, 0, &va);
 	stage.result |= mm_access(m, va, PAGES(1500), WORLD_FILL, 0);
@@ -187,14 +194,14 @@ TEST(the_local_page_cache_goes_before_another_node_is_used)
 		u64 without;
 
 		set(preset[i], 2, 8192, "vm.zone_reclaim_mode", "0");
-		file(3600, true);
+		file(5700, true);
 		play(wants_memory);
 		without = stage.number;
 		assert_int_equal(event(ZONE_RECLAIM_SUCCESS) + event(ZONE_RECLAIM_FAILED), 0);
 		strike();
 
 		set(preset[i], 2, 8192, "vm.zone_reclaim_mode", "1");
-		file(3600, true);
+		file(5700, true);
 		play(wants_memory);
 		assert_true(event(ZONE_RECLAIM_SUCCESS) > 10);
 		print_message("%s: %lu pages from the other node, %lu with zone_reclaim_mode\n",
@@ -213,8 +220,8 @@ static void wants_mapped(struct task *t, void *arg)
 
 	(void)t, (void)arg;
 	stage.result |= do_open(m, stage.file, &fd);
-	stage.result |= do_mmap_file(m, fd, 0, PAGES(3600), MM_PROT_READ, MM_MAP_SHARED, &map);
-	stage.result |= mm_access(m, map, PAGES(3600), WORLD_READ, 0);
+	stage.result |= do_mmap_file(m, fd, 0, PAGES(5700), MM_PROT_READ, MM_MAP_SHARED, &map);
+	stage.result |= mm_access(m, map, PAGES(5700), WORLD_READ, 0);
 	other = item(NUMA_OTHER);
 	stage.result |= do_mmap(m, PAGES(1500), RW, 0, &va);
 	stage.result |= mm_access(m, va, PAGES(1500), WORLD_FILL, 0);
@@ -226,14 +233,14 @@ TEST(mapped_pages_are_not_for_node_reclaim_to_take)
 {
 	/* Mode 1 may not unmap: file pages that are mapped do not count as reclaimable. */
 	set("4.0", 2, 8192, "vm.zone_reclaim_mode", "1");
-	file(3600, true);
+	file(5700, true);
 	play(wants_mapped);
 	assert_true(stage.number > 500);
 	assert_int_equal(event(ZONE_RECLAIM_SUCCESS), 0);
 	strike();
 	/* 1 + 4 may. */
 	set("4.0", 2, 8192, "vm.zone_reclaim_mode", "5");
-	file(3600, true);
+	file(5700, true);
 	play(wants_mapped);
 	assert_true(event(ZONE_RECLAIM_SUCCESS) > 0);
 	strike();
