@@ -48,6 +48,23 @@ unsigned long zone_reclaimable_pages(struct zone *z)
 	return bare_reclaim.reclaimable;
 }
 
+/* Nobody has a memory policy here: these are never called. */
+struct pglist_data *__policy_node(struct machine *m)
+{
+	return this_node(m);
+}
+
+bool __policy_allows(const struct machine *m, const struct zone *z)
+{
+	(void)m, (void)z;
+	return true;
+}
+
+struct page *alloc_pages_task_policy(struct machine *m, gfp_t gfp, unsigned int order)
+{
+	return alloc_pages_nopolicy(m, gfp, order);
+}
+
 bool out_of_memory(struct machine *m, gfp_t gfp, unsigned int order)
 {
 	(void)gfp, (void)order;
