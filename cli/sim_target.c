@@ -236,8 +236,8 @@ static void note_hung_disks(struct sim_target *s, bool over)
 			continue;
 		hung = true;
 		sim_note(s, "disk \"%s\" has not answered since %.3f s: %lu requests\n",
-		         s->req->hw->disk[i].name,
-		         (double)s->req->hw->disk[i].hang_at_ns / 1e9, d->nr_unanswered);
+		         s->req->hw->disk[i].name, (double)s->req->hw->disk[i].hang_at_ns / 1e9,
+		         d->nr_unanswered);
 	}
 	if (!hung)
 		return;

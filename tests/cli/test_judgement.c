@@ -17,7 +17,7 @@ static const char *const text =
 	"scenario 'tiny'\n"
 	"machine { profile = 'small', cpus = 2, ram = '8M', swap = '16M' }\n"
 	"variant 'base' { }\n"
-	"variant 'other' { ['vm.min_free_kbytes'] = 1536 }\n"
+	"variant 'other' { ['vm.min_free_kbytes'] = 1792 }\n"
 	"group 'hog' { count = 3, jitter = '200us', speed = '5%', run = function(t)\n"
 	"  local m = t:mmap('2720K')\n"
 	"  m:fill()\n"

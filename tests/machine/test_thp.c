@@ -49,6 +49,19 @@ static void task_main(struct task *task, void *arg)
 	t->fn(t, t->va);
 }
 
+/* Ends when the other tasks have, and all I/O that was under way. */
+static void janitor_main(struct task *task, void *arg)
+{
+	struct thp_test *t = arg;
+
+	(void)task;
+	world_syscall_enter();
+	do
+		world_sleep(10000000);
+	while (!machine_is_quiet(t->m));
+	world_syscall_exit();
+}
+
 static void child_main(struct task *task, void *arg)
 {
 	struct thp_test *t = arg;
@@ -98,10 +111,13 @@ static void on_machine(struct thp_test *t, const char *preset, const char *knob,
 		assert_int_equal(0, do_swapon(t->m, 0, -1));
 	frames_at_boot = frames_out(t->m);
 	struct task *task = task_create(t->m, "thp", NULL, task_main, t);
+	struct task *janitor = task_create(t->m, "janitor", NULL, janitor_main, t);
 
 	task_start(task, 0);
+	task_start(janitor, 1);
 	assert_int_equal(0, sim_run(w));
 	task_put(task);
+	task_put(janitor);
 	assert_true(machine_is_quiet(t->m));
 	machine_audit(t->m);
 	nothing_is_left(t->m, frames_at_boot);
