@@ -128,9 +128,13 @@ void sim_order(struct world_cpu *c)
 void sim_order_step(struct sim_cpu *s, struct sim_step *step)
 {
 	struct sim *sim = s->sim;
+	u64 key = heap_key(s->cpu.clock, s->rank);
 
 	s->step = step;
-	sim_run_cpu(sim, &s->fiber, sim_replay(sim, s->rank, heap_key(s->cpu.clock, s->rank)));
+	/* Is it the first? Then its key need not be known to the others: it will have another one. */
+	if (s->cpu.clock >= s->cpu.limit)
+		key = sim_replay(sim, s->rank, key);
+	sim_run_cpu(sim, &s->fiber, key);
 }
 
 /* ---- parking -------------------------------------------------------------------------------- */

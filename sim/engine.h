@@ -12,6 +12,9 @@
  * Idle CPUs, waiters of spin locks and IPIs, and user code that computes are parked. Whatever
  * changes that time (an interrupt posted or cancelled, a lock granted) calls sim_rekey().
  *
+ * A ready CPU may have left a step (struct sim_step), which the engine makes in its place when it is the
+ * first: whoever comes to a spin lock is queued that way, and resumed when it has the lock.
+ *
  * A CPU's `limit` caches how far it may run on: to the next CPU's key, its own next interrupt, or
  * the end of the run. Whatever makes one of these earlier lowers it. It may be lower than it need be:
  * then an order point finds nothing to do.

@@ -169,6 +169,84 @@ TEST(spinning_cpu_serves_interrupts)
 	test_machine_destroy(&m);
 }
 
+/* ---- timers of a CPU that comes to a lock ------------------------------------------------------ */
+
+struct timed {
+	struct locks l;
+	struct world_timer timer;
+	u64 expires;
+	u64 ran_at;
+};
+
+static void timed_out(struct world_timer *t)
+{
+	container_of(t, struct timed, timer)->ran_at = world_now();
+}
+
+/* 0 has released the lock, in the host's order, before 1 and 2 come to it; 1 has the timer. */
+static void come_with_timer(struct test_machine *m, u32 i)
+{
+	static const u64 comes_at[3] = {MEET, MEET + 250, MEET + 1250};
+	struct timed *t = m->data;
+
+	if (i == 1)
+		world_timer_arm(&t->timer, t->expires);
+	charge_ns(comes_at[i] - world_now()); /* the lock's is the only order point */
+	spin_lock(&t->l.a);
+	got(&t->l, i);
+	charge_ns(i ? 100 : 3000);
+	spin_unlock(&t->l.a);
+}
+
+static void run_with_timer(struct timed *t, u64 expires, bool check)
+{
+	struct test_machine m;
+	const u32 *cost;
+
+	test_machine_init(&m, 3, 1);
+	test_machine_build(&m);
+	locks_init(&m, &t->l);
+	m.data = t;
+	t->timer = (struct world_timer){.fn = timed_out};
+	t->expires = expires;
+	t->ran_at = 0;
+	for (u32 i = 0; i < 3; i++)
+		test_task_start(&m, WORLD_TASK_USER, (int)i, come_with_timer);
+	assert_int_equal(sim_run(m.w), 0);
+	test_machine_check_books(&m);
+	cost = m.hw->cost_ns;
+	for (u32 i = 0; i < 3; i++)
+		assert_int_equal(t->l.order[i], i);
+	if (check) {
+		u64 soonest = expires + cost[COST_IRQ] + cost[COST_TIMER];
+
+		/* The longest stretch without an order point is that to the release. */
+		assert_true(t->ran_at >= soonest);
+		assert_true(t->ran_at <= soonest + 3000 + cost[COST_IDLE_EXIT]);
+	}
+	test_machine_destroy(&m);
+}
+
+/* When it comes, while it catches up, while it is handed over, when it has it, and after. */
+TEST(timers_find_a_spinner_at_every_stage)
+{
+	struct timed never;
+	struct timed t;
+	u64 irq = 1000; /* more than a timer's interrupt takes */
+
+	run_with_timer(&never, MEET + 100000, false);
+	for (u64 at = MEET; at < MEET + 3400; at += 11) {
+		run_with_timer(&t, at, true);
+		for (u32 i = 0; i < 3; i++) {
+			assert_true(t.l.got_at[i] >= never.l.got_at[i]);
+			assert_true(t.l.got_at[i] <= never.l.got_at[i] + irq);
+		}
+		/* One that ends before the lock is free costs nobody anything. */
+		if (at >= MEET + 250 && t.ran_at < MEET + 3000)
+			assert_int_equal(t.l.got_at[1], never.l.got_at[1]);
+	}
+}
+
 static void assert_says(const char *report, const char *text)
 {
 	if (!strstr(report, text))
