@@ -211,7 +211,8 @@ static int word_kernel(lua_State *L)
 }
 
 /* Settings that only the host knows; the others are knobs of the memory manager. */
-static const char *const host_settings[] = {"host.limit", "host.swap_dir", "host.thp"};
+static const char *const host_settings[] = {"host.file_dir", "host.limit", "host.swap_dir",
+                                            "host.thp"};
 static const char *const limit_kinds[] = {"ballast", "memcg"};
 
 static const char *knob_name(void *arg, size_t i)
