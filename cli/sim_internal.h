@@ -114,6 +114,7 @@ int op_set_mempolicy(struct target_task *t, enum target_mempolicy mode, u64 node
 int op_mbind(struct target_task *t, u64 va, u64 len, enum target_mempolicy mode, u64 nodes);
 int op_madvise(struct target_task *t, u64 va, u64 len, enum target_advice advice);
 int op_access(struct target_task *t, u64 va, u64 len, enum target_access kind, u64 seed);
+int op_swapoff(struct target_task *t);
 int op_drop_caches(struct target_task *t, u32 what);
 
 /* ---- files (sim_files.c) ---- */

@@ -2,6 +2,7 @@
  * What a task of the scenario does to memory. See sim_target.c.
  */
 #include "cli/sim_internal.h"
+#include "core/swap.h"
 
 int op_mmap(struct target_task *t, u64 len, int prot, int flags, u64 *va)
 {
@@ -111,6 +112,19 @@ int op_access(struct target_task *t, u64 va, u64 len, enum target_access kind, u
 	};
 
 	return mm_access(machine_of(t), va, len, to_world[kind], seed);
+}
+
+int op_swapoff(struct target_task *t)
+{
+	const struct target_request *req = sim_of(t)->req;
+
+	for (u32 i = 0; req->swap_bytes && i < req->hw->nr_disks; i++) {
+		int rc = req->hw->disk[i].files ? 0 : do_swapoff(machine_of(t), i);
+
+		if (rc && rc != -EINVAL) /* that one is off */
+			return rc;
+	}
+	return killed();
 }
 
 int op_drop_caches(struct target_task *t, u32 what)

@@ -467,6 +467,7 @@ const struct target_ops sim_target_ops = {
 	.event_wait = op_event_wait,
 	.counter_add = op_counter_add,
 	.now = op_now,
+	.swapoff = op_swapoff,
 	.drop_caches = op_drop_caches,
 	.record_time = op_record_time,
 	.start_measuring = op_start_measuring,

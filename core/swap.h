@@ -61,6 +61,8 @@ struct swap_info_struct {
 	bool ram;                /* (c) a bio-based RAM disk: I/O ends inside submit */
 	bool synchronous;        /* (c) and is known to (swap.synchronous) */
 	bool by_list;            /* (c) cluster lists of 6.12, with a lock per cluster */
+	bool off;                /* (l, V) swapoff() has it, or had: gives out no slots */
+	struct page_list frames; /* (c) what the map takes */
 	bool avail;              /* (V) has free slots, as far as known */
 	u64 max;                 /* (c) slots, the header included */
 	u64 pages;               /* (c) usable slots */
@@ -123,6 +125,10 @@ bool try_to_reclaim_swap(struct machine *m, struct swap_info_struct *si, u64 off
 /* Bookkeeping of a slot that is taken (map 0 so far) or has become free; slot lock held. */
 void swap_range_alloc(struct swap_info_struct *si, u64 offset);
 void swap_range_free(struct swap_info_struct *si, u64 offset);
+
+/* [task] -EINVAL: no swap; -ENOMEM: no room for what is there; -EIO, -EINTR. */
+int do_swapoff(struct machine *m, u32 disk);
+void swap_free_map_frames(struct machine *m, struct swap_info_struct *si); /* swapoff() */
 
 /* ---- swap_slots.c ---------------------------------------------------------------------------- */
 

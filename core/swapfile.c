@@ -10,7 +10,7 @@
  * swap_slot_lock()). Both are taken with interrupts on. swap_avail_lock, inside them, guards the
  * order in which areas are tried. The page lock is taken before them, or by trylock.
  *
- * Left out: swapoff, SWAP_MAP_SHMEM, discard on swapon -d.
+ * Left out: SWAP_MAP_SHMEM, discard on swapon -d. swapoff() is swapoff.c's.
  */
 #include <errno.h>
 
@@ -181,7 +181,7 @@ static void swap_avail_add(struct swap_info_struct *si)
 	struct machine *m = si->machine;
 
 	spin_lock(&m->swap_avail_lock);
-	si->avail = true;
+	si->avail = !si->off;
 	spin_unlock(&m->swap_avail_lock);
 }
 
@@ -460,7 +460,7 @@ bool reuse_swap_page(struct machine *m, struct page *page)
 }
 
 /*
- * Zap of a swap pte. True (always, as areas are not taken away). If only the cache holds the slot
+ * Zap of a swap pte. True (always). If only the cache holds the slot
  * now, the page goes too, unless it is busy. Locks of page tables may be held.
  */
 bool free_swap_and_cache(struct machine *m, swp_entry_t entry)
@@ -506,12 +506,26 @@ bool try_to_reclaim_swap(struct machine *m, struct swap_info_struct *si, u64 off
 /* ---- swapon ------------------------------------------------------------------------------------------------ */
 
 /* The map is vmalloc()ed: it takes frames of the machine. */
-static int swap_take_map_frames(struct machine *m, u64 nr_slots)
+static int swap_take_map_frames(struct machine *m, u64 nr_slots, struct page_list *frames)
 {
-	for (u64 i = 0; i < DIV_ROUND_UP(nr_slots, PAGE_SIZE); i++)
-		if (!alloc_page(m, GFP_KERNEL))
+	/* Links count from the machine's first page, so frames of all nodes may be mixed. */
+	page_list_init(frames, m->mem_map);
+	for (u64 i = 0; i < DIV_ROUND_UP(nr_slots, PAGE_SIZE); i++) {
+		struct page *page = alloc_page(m, GFP_KERNEL);
+
+		if (!page)
 			return -ENOMEM;
+		page_list_add(frames, page);
+	}
 	return 0;
+}
+
+void swap_free_map_frames(struct machine *m, struct swap_info_struct *si)
+{
+	struct page *page;
+
+	while ((page = page_list_pop(&si->frames)))
+		__free_pages(m, page, 0);
 }
 
 static int swap_reserve(struct swap_info_struct *si)
@@ -567,16 +581,17 @@ static int swapon(struct machine *m, u32 disk, int prio)
 {
 	const struct hw_disk *hw = &m->world->hw->disk[disk];
 	struct swap_info_struct *si;
+	struct page_list frames;
 	int err;
 
 	if (disk >= m->world->hw->nr_disks || hw->size_bytes < 2 * PAGE_SIZE)
 		return -EINVAL;
 	for (u32 i = 0; i < m->nr_swapfiles; i++)
-		if (m->swap[i]->disk == disk)
+		if (m->swap[i]->disk == disk && !m->swap[i]->off)
 			return -EBUSY;
 	if (m->nr_swapfiles == MAX_SWAPFILES)
 		return -EPERM;
-	err = swap_take_map_frames(m, hw->size_bytes >> PAGE_SHIFT);
+	err = swap_take_map_frames(m, hw->size_bytes >> PAGE_SHIFT, &frames);
 	if (err)
 		return err;
 
@@ -584,6 +599,7 @@ static int swapon(struct machine *m, u32 disk, int prio)
 	si->machine = m;
 	si->type = m->nr_swapfiles;
 	si->disk = disk;
+	si->frames = frames;
 	si->prio = prio >= 0 ? prio : -1 - (s32)si->type;
 	si->rotating = hw->kind == HW_DISK_ROTATING;
 	si->ram = hw->kind == HW_DISK_RAM;
@@ -666,7 +682,8 @@ void swapfile_audit(struct machine *m)
 	shmem_for_each_swap(m, audit_count_pte, NULL);
 	for (u32 i = 0; i < m->nr_swapfiles; i++) {
 		swap_area_audit(m, m->swap[i]);
-		nr_free += (long)(m->swap[i]->pages - m->swap[i]->inuse_pages);
+		nr_free += (long)(m->swap[i]->off ? 0 : m->swap[i]->pages) -
+		           (long)m->swap[i]->inuse_pages;
 	}
 	VM_BUG_ON_MSG(nr_free != atomic_long_peek(&m->nr_swap_pages),
 	              "%ld swap slots free, counted %ld", nr_free,

@@ -637,6 +637,17 @@ static int task_drop_caches(lua_State *L)
 	return 0;
 }
 
+static int task_swapoff(lua_State *L)
+{
+	struct script *sc = script_begin_call(L);
+
+	script_check_object(L, TASK, "swapoff");
+	if (!sc->ops->swapoff)
+		sandbox_error(L, "swapoff: this target's swap is not for scenarios to turn off");
+	script_end_call(L, "swapoff", sc->ops->swapoff(sc->task));
+	return 0;
+}
+
 /* t:record_time(ns): something that the task has measured, for the metric "time". */
 static int task_record_time(lua_State *L)
 {
@@ -849,6 +860,7 @@ void script_open_objects(lua_State *L)
 		{"compute", task_compute},
 		{"fork", task_fork},
 		{"drop_caches", task_drop_caches},
+		{"swapoff", task_swapoff},
 		{"record_time", task_record_time},
 		{"start_measuring", task_start_measuring},
 		{"mlock", task_mlock},

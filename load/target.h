@@ -348,6 +348,8 @@ struct target_ops {
 	int (*counter_add)(struct target_task *t, u32 counter, s64 delta, s64 *value);
 	u64 (*now)(struct target_task *t);
 
+	/* Turns all swap off. NULL on a target whose swap is not the scenario's to turn off. */
+	int (*swapoff)(struct target_task *t);
 	/* Writes @what (1 page cache, 2 slab, 3 both) to vm.drop_caches. -EPERM if the host forbids it. */
 	int (*drop_caches)(struct target_task *t, u32 what);
 	/* A task has measured something that took @ns: adds to the run's metric "time". */

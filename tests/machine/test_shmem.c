@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "core/fs.h"
+#include "core/swap.h"
 #include "sim/sim.h"
 #include "tests/hw_util.h"
 
@@ -203,6 +204,93 @@ TEST(what_was_only_read_is_dropped)
 	stage_set(4096, MB(64), "6.18");
 	play(reads_much);
 	assert_int_equal(vm_event_sum(stage.m, PSWPOUT), 0);
+	strike();
+}
+
+/* ---- swapoff ---- */
+
+static void child_holds(struct task *t, void *arg)
+{
+	u64 va;
+
+	(void)t, (void)arg;
+	stage.result |= do_mmap(stage.m, PAGES(300), RW, 0, &va);
+	stage.result |= mm_access(stage.m, va, PAGES(300), WORLD_FILL, 0);
+	for (u32 i = 0; i < 30; i++) {
+		world_syscall_enter();
+		world_sleep(10000000);
+		world_syscall_exit();
+		stage.result |= mm_access(stage.m, va, PAGES(10), WORLD_READ, 5);
+	}
+	stage.result |= mm_access(stage.m, va, PAGES(300), WORLD_SCAN, 0);
+	stage.result |= mm_access(stage.m, stage.va, PAGES(1500), WORLD_SCAN, 0);
+}
+
+/* Shared and private memory is in swap, some of it a child's; then there is no swap. */
+static void turns_swap_off(struct task *t, void *arg)
+{
+	struct machine *m = stage.m;
+	struct task *child;
+	u64 own, much;
+
+	(void)t, (void)arg;
+	BUG_ON(do_swapoff(m, 7) != -EINVAL);
+	stage.result |= do_mmap(m, PAGES(1500), RW, MM_MAP_SHARED, &stage.va);
+	stage.result |= do_mmap(m, PAGES(800), RW, 0, &own);
+	stage.result |= mm_access(m, stage.va, PAGES(1500), WORLD_FILL, 0);
+	stage.result |= mm_access(m, own, PAGES(800), WORLD_FILL, 0);
+	stage.result |= do_fork(m, "child", child_holds, NULL, &child);
+	task_start(child, -1);
+	stage.result |= do_mmap(m, PAGES(2400), RW, 0, &much);
+	stage.result |= mm_access(m, much, PAGES(2400), WORLD_FILL, 0);
+	BUG_ON(get_nr_swap_pages(m) + 300 > (long)m->total_swap_pages);
+	stage.result |= do_munmap(m, much, PAGES(2400));
+	stage.result |= do_swapoff(m, 0);
+	VM_BUG_ON_MSG(stage.result || m->total_swap_pages || get_nr_swap_pages(m) ||
+	                      m->swap[0]->inuse_pages,
+	              "result %d, oom %lu, sigbus %u, %lu pages of swap, %ld free, %lu in use",
+	              stage.result, vm_event_sum(m, OOM_KILL), machine_sigbus_kills(m),
+	              m->total_swap_pages, get_nr_swap_pages(m), m->swap[0]->inuse_pages);
+	BUG_ON(do_swapoff(m, 0) != -EINVAL);
+	stage.result |= mm_access(m, own, PAGES(800), WORLD_SCAN, 0);
+	stage.result |= mm_access(m, stage.va, PAGES(1500), WORLD_SCAN, 0);
+	stage.result |= do_wait(child);
+	/* And on again. */
+	stage.result |= do_swapon(m, 0, -1);
+	stage.result |= do_mmap(m, PAGES(3000), RW, 0, &much);
+	stage.result |= mm_access(m, much, PAGES(3000), WORLD_FILL, 0);
+	stage.result |= mm_access(m, own, PAGES(800), WORLD_SCAN, 0);
+}
+
+TEST(swapoff_brings_everything_back)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(presets); i++) {
+		stage_set(4096, MB(64), presets[i]);
+		play(turns_swap_off);
+		assert_int_equal(vm_event_sum(stage.m, OOM_KILL), 0);
+		strike();
+	}
+}
+
+static void has_no_room(struct task *t, void *arg)
+{
+	struct machine *m = stage.m;
+	u64 va;
+
+	(void)t, (void)arg;
+	m->knob.overcommit_memory = OVERCOMMIT_NEVER;
+	m->knob.overcommit_ratio = 100;
+	stage.result |= do_mmap(m, PAGES(6000), RW, 0, &va);
+	stage.result |= mm_access(m, va, PAGES(6000), WORLD_FILL, 0);
+	BUG_ON(do_swapoff(m, 0) != -ENOMEM);
+	BUG_ON(!m->total_swap_pages);
+	stage.result |= mm_access(m, va, PAGES(6000), WORLD_SCAN, 0);
+}
+
+TEST(swapoff_is_refused_where_there_is_no_room)
+{
+	stage_set(4096, MB(64), "6.18");
+	play(has_no_room);
 	strike();
 }
 
