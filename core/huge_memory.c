@@ -461,7 +461,7 @@ void split_huge_pmd_locked(struct machine *m, struct vm_area_struct *vma, u32 pm
 	u32 leaf = pt_withdraw(m, pmd_table);
 	pte_t entry = *pmd;
 	pte_t *ptes = table_entries(m, leaf);
-	struct page *page;
+	struct page *page = NULL;
 	u64 pfn = pte_pfn(entry);
 
 	count_vm_event(m, THP_SPLIT_PMD);
