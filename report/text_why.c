@@ -231,7 +231,9 @@ void text_why(FILE *f, const struct results *rb, const struct result_column *bas
 		snprintf(s.base_label, sizeof(s.base_label), "A");
 		snprintf(s.label, sizeof(s.label), "B");
 	}
-	snprintf(pairs, sizeof(pairs), d.nr_pairs > 1 ? ", summed over %u pairs" : "", d.nr_pairs);
+	pairs[0] = '\0';
+	if (d.nr_pairs > 1)
+		snprintf(pairs, sizeof(pairs), ", summed over %u pairs", d.nr_pairs);
 	snprintf(head, sizeof(head), "what took or gave time, %s against %s%s", s.label,
 	         s.base_label, pairs);
 	fputc('\n', f);
