@@ -81,19 +81,22 @@ bool trylock_page(struct machine *m, struct page *page)
 	return true;
 }
 
-static noinline void __lock_page(struct machine *m, struct page *page)
+/* Waits in the queue from @since on until the lock is had; false: killed first, which @killable allows. */
+static noinline bool __lock_page(struct machine *m, struct page *page, bool killable, u64 since)
 {
 	struct wait_queue_head *q = page_waitqueue(m, page);
 	u64 key = page_wait_key(m, page, PG_locked);
-	u64 since = world_now();
 	struct ledger_lock_stat *st = &world_self->ledger->lock[LOCK_PAGE];
 	struct wait_queue_entry e;
+	bool locked;
 
 	blk_flush_plug(m);
 	for (;;) {
-		prepare_to_wait(q, &e, key, true, WORLD_TASK_UNINTERRUPTIBLE);
+		prepare_to_wait(q, &e, key, true,
+		                killable ? WORLD_TASK_INTERRUPTIBLE : WORLD_TASK_UNINTERRUPTIBLE);
 		page_set(page, PG_waiters);
-		if (trylock_page(m, page))
+		locked = trylock_page(m, page);
+		if (locked || (killable && world_current()->signal))
 			break;
 		schedule_timeout(WORLD_FOREVER);
 		finish_wait(&e);
@@ -102,13 +105,14 @@ static noinline void __lock_page(struct machine *m, struct page *page)
 	st->contentions += 1;
 	st->wait_ns += world_now() - since;
 	st->wait_ns_max = max(st->wait_ns_max, world_now() - since);
+	return locked;
 }
 
 /* The caller has a reference. May switch tasks. */
 void lock_page(struct machine *m, struct page *page)
 {
 	if (!trylock_page(m, page))
-		__lock_page(m, page);
+		__lock_page(m, page, false, world_now());
 }
 
 /*
@@ -117,30 +121,9 @@ void lock_page(struct machine *m, struct page *page)
  */
 int lock_page_killable(struct machine *m, struct page *page)
 {
-	struct wait_queue_head *q = page_waitqueue(m, page);
-	u64 key = page_wait_key(m, page, PG_locked);
 	u64 since = world_now();
-	struct ledger_lock_stat *st = &world_self->ledger->lock[LOCK_PAGE];
-	struct wait_queue_entry e;
-	bool locked;
 
-	if (trylock_page(m, page))
-		return 0;
-	blk_flush_plug(m);
-	for (;;) {
-		prepare_to_wait(q, &e, key, true, WORLD_TASK_INTERRUPTIBLE);
-		page_set(page, PG_waiters);
-		locked = trylock_page(m, page);
-		if (locked || world_current()->signal)
-			break;
-		schedule_timeout(WORLD_FOREVER);
-		finish_wait(&e);
-	}
-	finish_wait(&e);
-	st->contentions += 1;
-	st->wait_ns += world_now() - since;
-	st->wait_ns_max = max(st->wait_ns_max, world_now() - since);
-	if (locked)
+	if (trylock_page(m, page) || __lock_page(m, page, true, since))
 		return 0;
 	if (!page_test(page, PG_locked) && page_test(page, PG_waiters))
 		wake_up_page(m, page, PG_locked, 1);

@@ -898,12 +898,8 @@ static inline void __rwsem_held(struct world_cpu *c, struct rw_semaphore *s)
 		st->hold_ns_max = held;
 }
 
-static __always_inline void up_read(struct rw_semaphore *s)
+static __always_inline void __reader_leaves(struct world_cpu *c, struct rw_semaphore *s)
 {
-	struct world_cpu *c = world_self;
-
-	VM_BUG_ON(s->nr_readers <= 0);
-	__charge2(c, __world_line_write(c, &s->line), COST_RWSEM);
 	/* The last reader to come here is not always the last in time. */
 	if (s->read_free_at < c->clock)
 		s->read_free_at = c->clock;
@@ -911,6 +907,15 @@ static __always_inline void up_read(struct rw_semaphore *s)
 		__rwsem_held(c, s);
 	if (unlikely(s->nr_waiters))
 		c->w->ops->up(s, false);
+}
+
+static __always_inline void up_read(struct rw_semaphore *s)
+{
+	struct world_cpu *c = world_self;
+
+	VM_BUG_ON(s->nr_readers <= 0);
+	__charge2(c, __world_line_write(c, &s->line), COST_RWSEM);
+	__reader_leaves(c, s);
 }
 
 /* The same for readers of a semaphore, whom others can see: is it free, and its line here? */
@@ -933,12 +938,7 @@ static __always_inline void __down_read_paid(struct world_cpu *c, struct rw_sema
 static __always_inline void __up_read_paid(struct world_cpu *c, struct rw_semaphore *s)
 {
 	s->line.version += 1;
-	if (s->read_free_at < c->clock)
-		s->read_free_at = c->clock;
-	if (--s->nr_readers == 0)
-		__rwsem_held(c, s);
-	if (unlikely(s->nr_waiters))
-		c->w->ops->up(s, false);
+	__reader_leaves(c, s);
 }
 
 static inline void up_write(struct rw_semaphore *s)
