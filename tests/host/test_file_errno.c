@@ -2,30 +2,17 @@
  * Results of the calls on files: this host's kernel beside the simulated one.
  *
  * Aim: the error numbers, the numbers of bytes read and written, and who dies of SIGBUS, exactly where Linux
- * gives them. Method: as test_mlock_errno.c, a table of short programs. Each begins with a file of 16
- * pages that is open, and may map it; it runs once in a child process under this kernel, on a file without
- * a name on a disk, and once as a task of a simulated 6.18 machine. Every call's result must be the same.
+ * gives them. Method: twin.h. Each program begins with a file of 16 pages that is open, and may map it; on the
+ * host it is a file without a name on a disk.
  */
-#include <errno.h>
+#include "tests/host/twin.h"
+
 #include <fcntl.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "tests/test.h"
-
-#include "core/knobs.h"
-#include "core/mm.h"
-#include "core/mm_types.h"
 #include "host/internal.h"
-#include "sim/sim.h"
-#include "tests/hw_util.h"
 
 #define PAGES 16
-#define CALLS_MAX 8
 #define TB (1UL << 40)
 
 enum call {
@@ -66,7 +53,7 @@ struct step {
 
 static const struct row {
 	const char *what;
-	struct step step[CALLS_MAX];
+	struct step step[TWIN_CALLS_MAX];
 } table[] = {
 	{"read and write", {{READ, 0, P(16)}, {WRITE, 0, P(16)}, {FSYNC, 0, 0}}},
 	{"no length", {{READ, 0, 0}, {WRITE, 0, 0}, {READ, P(20), 0}}},
@@ -179,11 +166,9 @@ static const struct row {
 	{"an unmapped one is gone", {{MAP_READ, 0, P(4)}, {UNMAP, 0, P(4)}, {LOOK, 0, 0}}},
 };
 
-/* An error, or a number of bytes. A task that dies ends its program: what it dies of, and nothing more. */
-struct result {
-	s64 value[CALLS_MAX];
-};
+TWIN_TABLE(table)
 
+/* What a call says by which its task dies: that ends the program. */
 #define DIES (-EINTR)
 
 /* ---- this host --------------------------------------------------------------------------------- */
@@ -297,60 +282,32 @@ static int host_file(void)
 	return fd;
 }
 
-static void host_child(const struct row *row, int fd, int out)
+static int on_host(u32 nr, struct twin_result *r)
 {
 	struct sigaction sa = {.sa_handler = on_fault};
-	struct result r = {{0}};
 	char *base = NULL;
+	int fd = host_file();
 
+	if (fd < 0)
+		return 1;
 	sigaction(SIGBUS, &sa, NULL);
 	sigaction(SIGSEGV, &sa, NULL);
-	for (u32 i = 0; i < CALLS_MAX && row->step[i].call; i++) {
-		r.value[i] = real_call(fd, &base, &row->step[i]);
-		if (r.value[i] == DIES)
+	for (u32 i = 0; i < row_nr_calls(nr); i++) {
+		r->value[i] = real_call(fd, &base, &table[nr].step[i]);
+		if (r->value[i] == DIES)
 			break;
 	}
-	_exit(write(out, &r, sizeof(r)) == sizeof(r) ? 0 : 1);
-}
-
-static void run_on_host(const struct row *row, struct result *r)
-{
-	int fd = host_file();
-	int pipefd[2];
-	int status;
-	pid_t pid;
-
-	assert_true(fd >= 0);
-	assert_int_equal(0, pipe(pipefd));
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0)
-		host_child(row, fd, pipefd[1]);
-	close(fd);
-	close(pipefd[1]);
-	assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
-	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	assert_int_equal(sizeof(*r), read(pipefd[0], r, sizeof(*r)));
-	close(pipefd[0]);
+	return 0;
 }
 
 /* ---- the simulated machine ----------------------------------------------------------------------- */
 
-struct sim_run {
-	struct machine *m;
-	const struct row *row;
-	struct result *r;
-	u32 ino;
-	u32 fd;
-	u64 base;
-};
-
-static s64 sim_map(struct sim_run *r, const struct step *s, int prot, int flags)
+static s64 sim_map(struct twin_sim *r, const struct step *s, int prot, int flags)
 {
 	return do_mmap_file(r->m, r->fd, s->offset, s->length, prot, flags, &r->base);
 }
 
-static s64 sim_call(struct sim_run *r, const struct step *s)
+static s64 sim_call(struct twin_sim *r, const struct step *s)
 {
 	struct machine *m = r->m;
 	u64 at = r->base + s->offset;
@@ -414,17 +371,22 @@ static s64 sim_call(struct sim_run *r, const struct step *s)
 	return 0;
 }
 
-static void sim_task(struct task *t, void *arg)
+static void prepare(struct twin_sim *s)
 {
-	struct sim_run *s = arg;
-	const struct row *row = s->row;
+	assert_int_equal(0, machine_file_create(s->m, "data", P(PAGES), false, &s->ino));
+}
+
+static void on_sim(struct task *t, struct twin_sim *s)
+{
 	bool closed = false;
 
 	task_set_memlock(t, ~0UL, true);
 	BUG_ON(do_open(s->m, s->ino, &s->fd));
-	for (u32 i = 0; i < CALLS_MAX && row->step[i].call; i++) {
-		s->r->value[i] = sim_call(s, &row->step[i]);
-		closed = closed || row->step[i].call == CLOSE;
+	for (u32 i = 0; i < row_nr_calls(s->row); i++) {
+		const struct step *step = &table[s->row].step[i];
+
+		s->r->value[i] = sim_call(s, step);
+		closed = closed || step->call == CLOSE;
 		if (s->r->value[i] == DIES)
 			break;
 	}
@@ -432,61 +394,17 @@ static void sim_task(struct task *t, void *arg)
 		do_close(s->m, s->fd);
 }
 
-static void run_on_sim(const struct row *row, struct result *r)
-{
-	struct sim_run s = {.row = row, .r = r};
-	struct hw_machine *hw = hw_make(2, 1, 16384);
-	struct hw_disk *d = &hw->disk[hw->nr_disks++];
-	struct knobs knobs;
-	struct world *w;
-	char err[512];
-
-	*d = (struct hw_disk){.name = "files", .kind = HW_DISK_FLASH, .size_bytes = 64 << 20};
-	d->read_latency_ns = d->write_latency_ns = 50000;
-	d->read_bytes_per_s = d->write_bytes_per_s = 1 << 30;
-	d->nr_channels = 4;
-	d->nr_requests = 128;
-	d->max_sectors = 1024;
-	d->files = true;
-	assert_int_equal(0, knobs_preset(&knobs, "6.18"));
-	w = sim_create(hw, &(struct sim_options){.seed = 1, .max_ns = 60000000000}, err);
-	assert_non_null(w);
-	s.m = machine_create(w, &knobs, err, sizeof(err));
-	assert_non_null(s.m);
-	assert_int_equal(0, machine_file_create(s.m, "data", P(PAGES), false, &s.ino));
-	task_start(task_create(s.m, "test", NULL, sim_task, &s), -1);
-	assert_int_equal(0, sim_run(w));
-	machine_audit(s.m);
-	machine_destroy(s.m);
-	sim_destroy(w);
-	hw_free(hw);
-}
-
-/* ---- beside each other ----------------------------------------------------------------------------- */
-
 TEST(every_call_gives_the_same_result_as_this_kernel)
 {
-	u32 nr_differ = 0;
-	u32 nr_calls = 0;
-
-	for (u32 i = 0; i < ARRAY_SIZE(table); i++) {
-		const struct row *row = &table[i];
-		struct result host = {{0}};
-		struct result sim = {{0}};
-
-		run_on_host(row, &host);
-		run_on_sim(row, &sim);
-		for (u32 c = 0; c < CALLS_MAX && row->step[c].call; c++) {
-			nr_calls += 1;
-			if (host.value[c] == sim.value[c])
-				continue;
-			nr_differ += 1;
-			print_message("'%s', call %u: this kernel says %ld, ours %ld\n", row->what,
-			              c + 1, host.value[c], sim.value[c]);
-		}
-	}
-	print_message("%u calls compared\n", nr_calls);
-	assert_int_equal(0, nr_differ);
+	twin_compare(&(struct twin){
+		.nr_rows = ARRAY_SIZE(table),
+		.what = row_what,
+		.nr_calls = row_nr_calls,
+		.on_host = on_host,
+		.on_sim = on_sim,
+		.files_bytes = 64 << 20,
+		.prepare = prepare,
+	});
 }
 
 int main(int argc, char **argv)

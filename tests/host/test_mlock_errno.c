@@ -1,31 +1,19 @@
 /*
  * Error numbers of the calls about locked memory: this host's kernel beside the simulated one.
  *
- * Aim: ENOMEM, EAGAIN, EINVAL and EPERM exactly where Linux gives them. Method: a table of short programs
- * (a limit, a mapping of 16 pages with a hole and protections, then calls on it); each runs once in a child
- * process of its own under this kernel, without CAP_IPC_LOCK unless the row says so, and once as a task of
- * a simulated 6.18 machine. Every call's result must be the same. Needs Linux 5.18 or later here, whose
- * rules are the ones that are simulated, and a hard RLIMIT_MEMLOCK of 4 MiB.
+ * Aim: ENOMEM, EAGAIN, EINVAL and EPERM exactly where Linux gives them. Method: twin.h; a program is a limit, a
+ * mapping of 16 pages with a hole and protections, then calls on it, without CAP_IPC_LOCK unless the row says
+ * so. Needs Linux 5.18 or later here, whose rules are the ones that are simulated, and a hard RLIMIT_MEMLOCK
+ * of 4 MiB.
  */
-#include <errno.h>
+#include "tests/host/twin.h"
+
 #include <linux/capability.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "tests/test.h"
-
-#include "core/knobs.h"
-#include "core/mm.h"
-#include "core/mm_types.h"
-#include "sim/sim.h"
-#include "tests/hw_util.h"
 
 #define PAGES 16
-#define CALLS_MAX 6
 #define UNLIMITED (~0UL)
 #define ENOUGH (4UL << 20) /* for all rows, and allowed to anybody since 5.16 */
 
@@ -61,7 +49,7 @@ static const struct row {
 	const char *what;
 	bool privileged; /* CAP_IPC_LOCK */
 	unsigned long limit;
-	struct step step[CALLS_MAX];
+	struct step step[TWIN_CALLS_MAX];
 } table[] = {
 	{"lock and unlock", false, UNLIMITED, {{MLOCK, 0, P(16)}, {MUNLOCK, 0, P(16)}}},
 	{"no length", false, UNLIMITED, {{MLOCK, 0, 0}, {MUNLOCK, 100, 0}}},
@@ -165,9 +153,7 @@ static const struct row {
 	{"advice at an odd address", false, UNLIMITED, {{DONTNEED, 1, P(1)}, {FREE, 0, 0}}},
 };
 
-struct result {
-	int err[CALLS_MAX];
-};
+TWIN_TABLE(table)
 
 /* ---- this host --------------------------------------------------------------------------------- */
 
@@ -245,51 +231,21 @@ static int host_limits(const struct row *row)
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
-static void host_child(const struct row *row, int out)
+static int on_host(u32 nr, struct twin_result *r)
 {
-	struct result r = {{0}};
+	const struct row *row = &table[nr];
 	char *base =
 		mmap(NULL, P(PAGES), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int err = host_limits(row);
 
 	if (base == MAP_FAILED || err)
-		_exit(err == -EPERM ? 77 : 1);
-	for (u32 i = 0; i < CALLS_MAX && row->step[i].call; i++)
-		r.err[i] = host_call(base, &row->step[i]);
-	_exit(write(out, &r, sizeof(r)) == sizeof(r) ? 0 : 1);
-}
-
-/* False: this host does not let us ask. */
-static bool run_on_host(const struct row *row, struct result *r)
-{
-	int pipefd[2];
-	int status;
-	pid_t pid;
-
-	assert_int_equal(0, pipe(pipefd));
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0)
-		host_child(row, pipefd[1]);
-	close(pipefd[1]);
-	assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
-		close(pipefd[0]);
-		return false;
-	}
-	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	assert_int_equal(sizeof(*r), read(pipefd[0], r, sizeof(*r)));
-	close(pipefd[0]);
-	return true;
+		return err == -EPERM ? TEST_SKIPPED : 1;
+	for (u32 i = 0; i < row_nr_calls(nr); i++)
+		r->value[i] = host_call(base, &row->step[i]);
+	return 0;
 }
 
 /* ---- the simulated machine ----------------------------------------------------------------------- */
-
-struct sim_run {
-	struct machine *m;
-	const struct row *row;
-	struct result *r;
-};
 
 static int sim_call(struct machine *m, u64 base, const struct step *s)
 {
@@ -335,82 +291,27 @@ static int sim_call(struct machine *m, u64 base, const struct step *s)
 	return 0;
 }
 
-static void sim_task(struct task *t, void *arg)
+static void on_sim(struct task *t, struct twin_sim *s)
 {
-	struct sim_run *s = arg;
-	const struct row *row = s->row;
+	const struct row *row = &table[s->row];
 	u64 base;
 
 	BUG_ON(do_mmap(s->m, P(PAGES), MM_PROT_READ | MM_PROT_WRITE, 0, &base));
 	task_set_memlock(t, row->limit == UNLIMITED ? ENOUGH : row->limit, row->privileged);
-	for (u32 i = 0; i < CALLS_MAX && row->step[i].call; i++)
-		s->r->err[i] = sim_call(s->m, base, &row->step[i]);
-}
-
-static void run_on_sim(const struct row *row, struct result *r)
-{
-	struct sim_run s = {.row = row, .r = r};
-	struct hw_machine *hw = hw_make(2, 1, 16384);
-	struct knobs knobs;
-	struct world *w;
-	char err[512];
-
-	assert_int_equal(0, knobs_preset(&knobs, "6.18"));
-	w = sim_create(hw, &(struct sim_options){.seed = 1, .max_ns = 1000000000}, err);
-	assert_non_null(w);
-	s.m = machine_create(w, &knobs, err, sizeof(err));
-	assert_non_null(s.m);
-	task_start(task_create(s.m, "test", NULL, sim_task, &s), -1);
-	assert_int_equal(0, sim_run(w));
-	machine_audit(s.m);
-	machine_destroy(s.m);
-	sim_destroy(w);
-	hw_free(hw);
-}
-
-/* ---- beside each other ----------------------------------------------------------------------------- */
-
-static bool kernel_counts_as_today(void)
-{
-	struct utsname name;
-	int major = 0;
-	int minor = 0;
-
-	return uname(&name) == 0 && sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
-	       (major > 5 || (major == 5 && minor >= 18));
+	for (u32 i = 0; i < row_nr_calls(s->row); i++)
+		s->r->value[i] = sim_call(s->m, base, &row->step[i]);
 }
 
 TEST(every_call_gives_the_same_error_as_this_kernel)
 {
-	u32 nr_differ = 0;
-	u32 nr_calls = 0;
-	u32 nr_skipped = 0;
-
-	if (!kernel_counts_as_today())
-		test_skip_all("the host's kernel is older than 5.18");
-	for (u32 i = 0; i < ARRAY_SIZE(table); i++) {
-		const struct row *row = &table[i];
-		struct result host = {{0}};
-		struct result sim = {{0}};
-
-		if (!run_on_host(row, &host)) {
-			print_message("'%s' needs CAP_IPC_LOCK\n", row->what);
-			nr_skipped += 1;
-			continue;
-		}
-		run_on_sim(row, &sim);
-		for (u32 c = 0; c < CALLS_MAX && row->step[c].call; c++) {
-			nr_calls += 1;
-			if (host.err[c] == sim.err[c])
-				continue;
-			nr_differ += 1;
-			print_message("'%s', call %u: this kernel says %d (%s), ours %d (%s)\n",
-			              row->what, c + 1, host.err[c], strerror(-host.err[c]),
-			              sim.err[c], strerror(-sim.err[c]));
-		}
-	}
-	print_message("%u calls compared, %u programs not\n", nr_calls, nr_skipped);
-	assert_int_equal(0, nr_differ);
+	twin_needs_kernel(5, 18);
+	twin_compare(&(struct twin){
+		.nr_rows = ARRAY_SIZE(table),
+		.what = row_what,
+		.nr_calls = row_nr_calls,
+		.on_host = on_host,
+		.on_sim = on_sim,
+	});
 }
 
 TEST_MAIN("mlock_errno")

@@ -1,31 +1,18 @@
 /*
  * Error numbers of the calls about address spaces: this host's kernel beside the simulated one.
  *
- * Aim: EFAULT, EINVAL, ENOMEM and EAGAIN exactly where Linux gives them. Method: as test_mlock_errno: a
- * table of short programs on a mapping of 16 pages that lies in the middle of 64 free ones; each runs once
- * in a child process under this kernel and once as a task of a simulated 6.18 machine. Every call's result
- * must be the same. Needs Linux 5.18 or later here.
+ * Aim: EFAULT, EINVAL, ENOMEM and EAGAIN exactly where Linux gives them. Method: twin.h, with programs on a
+ * mapping of 16 pages that lies in the middle of 64 free ones. Needs Linux 5.18 or later here.
  */
-#include <errno.h>
+#include "tests/host/twin.h"
+
 #include <linux/mempolicy.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "tests/test.h"
-
-#include "core/knobs.h"
-#include "core/mm.h"
-#include "core/mm_types.h"
-#include "sim/sim.h"
-#include "tests/hw_util.h"
 
 #define PAGES 16
 #define ROOM 64   /* free pages, ... */
 #define BEFORE 24 /* of which so many are below the mapping */
-#define CALLS_MAX 6
 
 enum call {
 	END,
@@ -59,7 +46,7 @@ struct step {
 
 static const struct row {
 	const char *what;
-	struct step step[CALLS_MAX];
+	struct step step[TWIN_CALLS_MAX];
 } table[] = {
 	{"grow, shrink", {{MREMAP, 0, P(16), P(20)}, {MREMAP, 0, P(20), P(2)}}},
 	{"the same size", {{MREMAP, 0, P(16), P(16)}, {MREMAP, P(4), P(4), P(4), MAY}}},
@@ -152,9 +139,7 @@ static const struct row {
 	{"locked memory", {{LOCK, 0, P(16)}, {MREMAP, 0, P(16), P(20)}, {MREMAP, 0, P(20), P(1)}}},
 };
 
-struct result {
-	int err[CALLS_MAX];
-};
+TWIN_TABLE(table)
 
 /* ---- this host --------------------------------------------------------------------------------- */
 
@@ -221,47 +206,22 @@ static int host_call(char *base, const struct step *s)
 	return 0;
 }
 
-static void host_child(const struct row *row, int out)
+static int on_host(u32 nr, struct twin_result *r)
 {
-	struct result r = {{0}};
 	char *room = mmap(NULL, P(ROOM), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *base = room + P(BEFORE);
 
 	if (room == MAP_FAILED || munmap(room, P(ROOM)) ||
 	    mmap(base, P(PAGES), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 	         -1, 0) != base)
-		_exit(1);
+		return 1;
 	memset(base, 1, P(PAGES));
-	for (u32 i = 0; i < CALLS_MAX && row->step[i].call; i++)
-		r.err[i] = host_call(base, &row->step[i]);
-	_exit(write(out, &r, sizeof(r)) == sizeof(r) ? 0 : 1);
-}
-
-static void run_on_host(const struct row *row, struct result *r)
-{
-	int pipefd[2];
-	int status;
-	pid_t pid;
-
-	assert_int_equal(0, pipe(pipefd));
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0)
-		host_child(row, pipefd[1]);
-	close(pipefd[1]);
-	assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
-	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	assert_int_equal(sizeof(*r), read(pipefd[0], r, sizeof(*r)));
-	close(pipefd[0]);
+	for (u32 i = 0; i < row_nr_calls(nr); i++)
+		r->value[i] = host_call(base, &table[nr].step[i]);
+	return 0;
 }
 
 /* ---- the simulated machine ----------------------------------------------------------------------- */
-
-struct sim_run {
-	struct machine *m;
-	const struct row *row;
-	struct result *r;
-};
 
 static int sim_call(struct machine *m, u64 base, const struct step *s)
 {
@@ -299,9 +259,8 @@ static int sim_call(struct machine *m, u64 base, const struct step *s)
 	return 0;
 }
 
-static void sim_task(struct task *t, void *arg)
+static void on_sim(struct task *t, struct twin_sim *s)
 {
-	struct sim_run *s = arg;
 	u64 room, base;
 
 	(void)t;
@@ -310,70 +269,20 @@ static void sim_task(struct task *t, void *arg)
 	BUG_ON(do_munmap(s->m, room, P(BEFORE)));
 	BUG_ON(do_munmap(s->m, base + P(PAGES), P(ROOM - BEFORE - PAGES)));
 	BUG_ON(mm_access(s->m, base, P(PAGES), WORLD_FILL, 0));
-	for (u32 i = 0; i < CALLS_MAX && s->row->step[i].call; i++)
-		s->r->err[i] = sim_call(s->m, base, &s->row->step[i]);
-}
-
-static void run_on_sim(const struct row *row, struct result *r)
-{
-	struct sim_run s = {.row = row, .r = r};
-	struct hw_machine *hw = hw_make(2, 1, 16384);
-	struct knobs knobs;
-	struct world *w;
-	char err[512];
-
-	assert_int_equal(0, knobs_preset(&knobs, "6.18"));
-	w = sim_create(hw, &(struct sim_options){.seed = 1, .max_ns = 1000000000, .check = true},
-	               err);
-	assert_non_null(w);
-	s.m = machine_create(w, &knobs, err, sizeof(err));
-	assert_non_null(s.m);
-	task_start(task_create(s.m, "test", NULL, sim_task, &s), -1);
-	assert_int_equal(0, sim_run(w));
-	machine_audit(s.m);
-	machine_destroy(s.m);
-	sim_destroy(w);
-	hw_free(hw);
-}
-
-/* ---- beside each other ----------------------------------------------------------------------------- */
-
-static bool kernel_is_today(void)
-{
-	struct utsname name;
-	int major = 0;
-	int minor = 0;
-
-	return uname(&name) == 0 && sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
-	       (major > 5 || (major == 5 && minor >= 18));
+	for (u32 i = 0; i < row_nr_calls(s->row); i++)
+		s->r->value[i] = sim_call(s->m, base, &table[s->row].step[i]);
 }
 
 TEST(every_call_gives_the_same_error_as_this_kernel)
 {
-	u32 nr_differ = 0;
-	u32 nr_calls = 0;
-
-	if (!kernel_is_today())
-		test_skip_all("the host's kernel is older than 5.18");
-	for (u32 i = 0; i < ARRAY_SIZE(table); i++) {
-		const struct row *row = &table[i];
-		struct result host = {{0}};
-		struct result sim = {{0}};
-
-		run_on_host(row, &host);
-		run_on_sim(row, &sim);
-		for (u32 c = 0; c < CALLS_MAX && row->step[c].call; c++) {
-			nr_calls += 1;
-			if (host.err[c] == sim.err[c])
-				continue;
-			nr_differ += 1;
-			print_message("'%s', call %u: this kernel says %d (%s), ours %d (%s)\n",
-			              row->what, c + 1, host.err[c], strerror(-host.err[c]),
-			              sim.err[c], strerror(-sim.err[c]));
-		}
-	}
-	print_message("%u calls compared\n", nr_calls);
-	assert_int_equal(0, nr_differ);
+	twin_needs_kernel(5, 18);
+	twin_compare(&(struct twin){
+		.nr_rows = ARRAY_SIZE(table),
+		.what = row_what,
+		.nr_calls = row_nr_calls,
+		.on_host = on_host,
+		.on_sim = on_sim,
+	});
 }
 
 TEST_MAIN("mm_errno")

@@ -5,44 +5,17 @@
  * stays where it is; swap that is full is the end of swapping, not of the machine; and no contents are lost.
  * Method: small simulated machines whose contents are checked at every access; audited at the end.
  */
-#include "tests/test.h"
+#include "tests/machine/stage.h"
 
-#include <errno.h>
-
-#include "core/fs.h"
-#include "sim/sim.h"
-#include "tests/hw_util.h"
-
-#define PAGES(n) ((u64)(n)*PAGE_SIZE)
-#define RW (MM_PROT_READ | MM_PROT_WRITE)
-#define MB(n) ((u64)(n) << 20)
-
-static struct stage {
-	struct hw_machine *hw;
-	struct world *w;
-	struct machine *m;
-	u64 big;         /* pages of the task that is too big */
-	bool small_done; /* the other one has found what it wrote */
-	bool big_killed;
-	bool small_killed;
-} stage;
+static u64 big_pages;   /* of the task that is too big */
+static bool small_done; /* the other one has found what it wrote */
 
 static void set(const char *preset, u64 swap_bytes, u32 error_ppm)
 {
-	struct knobs knobs;
-	char err[SIM_ERROR_MAX];
-
-	memset(&stage, 0, sizeof(stage));
-	stage.hw = hw_make(2, 1, 4096);
+	stage_begin(preset, 2, 1, 4096);
 	hw_add_flash(stage.hw, swap_bytes)->error_ppm = error_ppm;
-	BUG_ON(knobs_preset(&knobs, preset));
-	knobs.min_free_kbytes = 1024;
-	knobs.overcommit_memory = OVERCOMMIT_ALWAYS;
-	stage.w = sim_create(stage.hw, &(struct sim_options){.seed = 1, .check = true}, err);
-	assert_non_null(stage.w);
-	stage.m = machine_create(stage.w, &knobs, err, sizeof(err));
-	assert_non_null(stage.m);
-	assert_int_equal(do_swapon(stage.m, 0, -1), 0);
+	stage.knobs.overcommit_memory = OVERCOMMIT_ALWAYS;
+	stage_build();
 }
 
 /* Writes and reads all it has, in turns. */
@@ -51,10 +24,10 @@ static void is_big(struct task *t, void *arg)
 	u64 va;
 
 	(void)t, (void)arg;
-	if (do_mmap(stage.m, PAGES(stage.big), RW, 0, &va))
+	if (do_mmap(stage.m, PAGES(big_pages), RW, 0, &va))
 		return;
 	for (u32 i = 0; i < 6; i++)
-		if (mm_access(stage.m, va, PAGES(stage.big), i % 2 ? WORLD_SCAN : WORLD_FILL, 0))
+		if (mm_access(stage.m, va, PAGES(big_pages), i % 2 ? WORLD_SCAN : WORLD_FILL, 0))
 			return;
 }
 
@@ -72,31 +45,18 @@ static void is_small(struct task *t, void *arg)
 		if (mm_access(stage.m, va, PAGES(50), i % 5 ? WORLD_SCAN : WORLD_WRITE, 0))
 			return;
 	}
-	stage.small_done = true;
+	small_done = true;
 }
+
+enum { BIG, SMALL };
 
 static void play(u64 big)
 {
-	struct task *a, *b;
-
-	stage.big = big;
-	a = task_create(stage.m, "big", NULL, is_big, NULL);
-	b = task_create(stage.m, "small", NULL, is_small, NULL);
-	task_start(a, 0);
-	task_start(b, 1);
-	assert_int_equal(sim_run(stage.w), 0);
-	stage.big_killed = task_killed(a);
-	stage.small_killed = task_killed(b);
-	task_put(a);
-	task_put(b);
-	machine_audit(stage.m);
-}
-
-static void strike(void)
-{
-	machine_destroy(stage.m);
-	sim_destroy(stage.w);
-	hw_free(stage.hw);
+	big_pages = big;
+	small_done = false;
+	stage_task("big", is_big, NULL);
+	stage_task("small", is_small, NULL);
+	stage_run();
 }
 
 static const char *const presets[] = {"3.16", "4.0", "6.18"};
@@ -110,10 +70,10 @@ TEST(what_cannot_be_written_stays_in_memory)
 		assert_true(stage.m->nr_swap_errors[1] > 0);
 		assert_int_equal(stage.m->nr_swap_errors[0], 0);
 		assert_int_equal(machine_sigbus_kills(stage.m), 0);
-		assert_true(stage.big_killed);
-		assert_int_equal(vm_event_sum(stage.m, OOM_KILL), 1);
-		assert_true(stage.small_done && !stage.small_killed);
-		strike();
+		assert_true(stage.killed[BIG]);
+		assert_int_equal(stage_event(OOM_KILL), 1);
+		assert_true(small_done && !stage.killed[SMALL]);
+		stage_strike();
 	}
 }
 
@@ -123,11 +83,11 @@ TEST(who_needs_a_page_that_cannot_be_read_gets_sigbus)
 		set(presets[i], MB(64), 5000);
 		play(6000);
 		assert_true(stage.m->nr_swap_errors[0] > 0);
-		assert_true(stage.big_killed);
+		assert_true(stage.killed[BIG]);
 		assert_int_equal(machine_sigbus_kills(stage.m), 1);
-		assert_int_equal(vm_event_sum(stage.m, OOM_KILL), 0);
-		assert_true(stage.small_done && !stage.small_killed);
-		strike();
+		assert_int_equal(stage_event(OOM_KILL), 0);
+		assert_true(small_done && !stage.killed[SMALL]);
+		stage_strike();
 	}
 }
 
@@ -140,18 +100,18 @@ TEST(full_swap_is_no_more_than_that)
 		 */
 		set(presets[i], MB(4), 0);
 		play(3850);
-		assert_true(vm_event_sum(stage.m, PSWPOUT) > 100);
-		assert_true(!stage.big_killed || i == 2);
-		assert_true(stage.small_done);
-		strike();
+		assert_true(stage_event(PSWPOUT) > 100);
+		assert_true(!stage.killed[BIG] || i == 2);
+		assert_true(small_done);
+		stage_strike();
 		/* Too few. */
 		set(presets[i], MB(4), 0);
 		play(6000);
-		assert_true(stage.big_killed);
-		assert_int_equal(vm_event_sum(stage.m, OOM_KILL), 1);
+		assert_true(stage.killed[BIG]);
+		assert_int_equal(stage_event(OOM_KILL), 1);
 		assert_int_equal(machine_sigbus_kills(stage.m), 0);
-		assert_true(stage.small_done && !stage.small_killed);
-		strike();
+		assert_true(small_done && !stage.killed[SMALL]);
+		stage_strike();
 	}
 }
 

@@ -6,73 +6,26 @@
  * to the right caller, and lose nothing else. Method: small simulated machines whose contents are checked
  * at every access (--check), audited at the end; tasks that take turns by sleeping.
  */
-#include "tests/test.h"
+#include "tests/machine/stage.h"
 
-#include <errno.h>
+static int result[2]; /* what a task says of itself */
+static bool is_full;
 
-#include "core/fs.h"
-#include "sim/sim.h"
-#include "tests/hw_util.h"
-
-#define PAGES(n) ((u64)(n)*PAGE_SIZE)
-#define NR_TASKS 2
-
-static struct stage {
-	struct hw_machine *hw;
-	struct world *w;
-	struct machine *m;
-	u32 file;
-	int result[NR_TASKS]; /* what a task says of itself */
-	bool killed[NR_TASKS];
-	bool is_full;
-} stage;
-
-static void stage_set(u64 ram_pages, u64 disk_pages, const char *preset)
+static void set(u64 ram_pages, u64 disk_pages, const char *preset)
 {
-	struct knobs knobs;
-	char err[SIM_ERROR_MAX];
-
-	memset(&stage, 0, sizeof(stage));
-	stage.hw = hw_make(2, 1, ram_pages);
+	memset(result, 0, sizeof(result));
+	stage_begin(preset, 2, 1, ram_pages);
 	hw_add_files(stage.hw, PAGES(disk_pages));
-	BUG_ON(knobs_preset(&knobs, preset));
-	knobs.min_free_kbytes = 1024;
-	stage.w = sim_create(stage.hw, &(struct sim_options){.seed = 1, .check = true}, err);
-	assert_non_null(stage.w);
-	stage.m = machine_create(stage.w, &knobs, err, sizeof(err));
-	assert_non_null(stage.m);
-}
-
-static void stage_file(u64 pages, bool sparse)
-{
-	assert_int_equal(machine_file_create(stage.m, "data", PAGES(pages), sparse, &stage.file),
-	                 0);
+	stage_build();
 }
 
 /* Runs the tasks to their ends; NULL: only one. */
-static void play(void (*first)(struct task *, void *), void (*second)(struct task *, void *))
+static void play(stage_fn first, stage_fn second)
 {
-	void (*fn[NR_TASKS])(struct task *, void *) = {first, second};
-	struct task *t[NR_TASKS] = {NULL};
-
-	for (u32 i = 0; i < NR_TASKS && fn[i]; i++) {
-		t[i] = task_create(stage.m, "task", NULL, fn[i], &stage.result[i]);
-		assert_non_null(t[i]);
-		task_start(t[i], -1);
-	}
-	assert_int_equal(sim_run(stage.w), 0);
-	for (u32 i = 0; i < NR_TASKS && fn[i]; i++) {
-		stage.killed[i] = task_killed(t[i]);
-		task_put(t[i]);
-	}
-	machine_audit(stage.m);
-}
-
-static void stage_strike(void)
-{
-	machine_destroy(stage.m);
-	sim_destroy(stage.w);
-	hw_free(stage.hw);
+	stage_task("first", first, &result[0]);
+	if (second)
+		stage_task("second", second, &result[1]);
+	stage_run();
 }
 
 static void wait_ms(u64 ms)
@@ -88,11 +41,6 @@ static u32 opened(void)
 
 	BUG_ON(do_open(stage.m, stage.file, &fd));
 	return fd;
-}
-
-static u64 event(enum vm_event e)
-{
-	return vm_event_sum(stage.m, e);
 }
 
 /* ---- what is written is read ---- */
@@ -127,10 +75,10 @@ TEST(what_is_written_is_read_back_through_calls_and_mappings)
 	static const char *const preset[] = {"2.6.36", "3.16", "6.18"};
 
 	for (u32 i = 0; i < ARRAY_SIZE(preset); i++) {
-		stage_set(8192, 8192, preset[i]);
+		set(8192, 8192, preset[i]);
 		stage_file(0, true);
 		play(write_read_map, NULL);
-		assert_int_equal(stage.result[0], 0);
+		assert_int_equal(result[0], 0);
 		stage_strike();
 	}
 }
@@ -150,11 +98,11 @@ static void read_twice(struct task *t, void *arg)
 
 TEST(a_file_larger_than_memory_is_read_twice_and_refaults)
 {
-	stage_set(4096, 8192, "6.18");
+	set(4096, 8192, "6.18");
 	stage_file(6000, false);
 	play(read_twice, NULL);
-	assert_int_equal(stage.result[0], 0);
-	assert_int_equal(event(PGPGIN), 2 * 6000 * 4);
+	assert_int_equal(result[0], 0);
+	assert_int_equal(stage_event(PGPGIN), 2 * 6000 * 4);
 	assert_true(global_page_state(stage.m, WORKINGSET_REFAULT_FILE) > 5000);
 	stage_strike();
 }
@@ -189,12 +137,12 @@ static void cuts_off(struct task *t, void *arg)
 
 TEST(a_mapping_of_what_has_been_cut_off_is_a_sigbus)
 {
-	stage_set(4096, 4096, "4.0");
+	set(4096, 4096, "4.0");
 	stage_file(100, false);
 	play(reads_mapping, cuts_off);
-	assert_int_equal(stage.result[0], -EINTR);
+	assert_int_equal(result[0], -EINTR);
 	assert_true(stage.killed[0]);
-	assert_int_equal(stage.result[1], 0);
+	assert_int_equal(result[1], 0);
 	assert_false(stage.killed[1]);
 	/* Blocks of what is left. */
 	assert_int_equal(stage.m->fs->nr_blocks - stage.m->fs->nr_free, 40);
@@ -225,10 +173,10 @@ TEST(a_full_disk_ends_a_write_and_loses_nothing)
 	static const char *const preset[] = {"4.0", "6.18"};
 
 	for (u32 i = 0; i < ARRAY_SIZE(preset); i++) {
-		stage_set(4096, 64, preset[i]);
+		set(4096, 64, preset[i]);
 		stage_file(0, true);
 		play(fills_the_disk, NULL);
-		assert_int_equal(stage.result[0], -ENOSPC);
+		assert_int_equal(result[0], -ENOSPC);
 		stage_strike();
 	}
 }
@@ -260,7 +208,7 @@ static void grows_two(struct task *t, void *arg)
 		BUG_ON(do_pwrite(stage.m, fd[i & 1], PAGES(i / 2), PAGES(1), &done) ||
 		       done != PAGES(1));
 	*result = (int)(nr_extents(fd[0]) * 100 + nr_extents(fd[1]));
-	stage.is_full = do_pwrite(stage.m, fd[0], PAGES(64), PAGES(1), &done) == -ENOSPC;
+	is_full = do_pwrite(stage.m, fd[0], PAGES(64), PAGES(1), &done) == -ENOSPC;
 	do_close(stage.m, fd[0]);
 	do_close(stage.m, fd[1]);
 }
@@ -274,28 +222,28 @@ TEST(files_that_grow_together_have_room_of_their_own)
 {
 	int extents;
 
-	stage_set(4096, 128, "4.0");
+	set(4096, 128, "4.0");
 	stage_file(0, true);
 	play(grows_two, NULL);
-	assert_int_equal(stage.result[0], 6464);
-	assert_true(stage.is_full);
+	assert_int_equal(result[0], 6464);
+	assert_true(is_full);
 	stage_strike();
 
-	stage_set(4096, 128, "6.18");
+	set(4096, 128, "6.18");
 	stage_file(0, true);
 	play(grows_two, NULL);
-	extents = stage.result[0];
-	assert_true(stage.is_full);
+	extents = result[0];
+	assert_true(is_full);
 	assert_in_range(extents / 100, 4, 12);
 	assert_in_range(extents % 100, 4, 12);
 	stage_strike();
 
 	/* A disk that is large enough: 4, 8, 16, 32 and the last 4 of 64. */
-	stage_set(4096, 1024, "6.18");
+	set(4096, 1024, "6.18");
 	stage_file(0, true);
 	stage.m->knob.fs_prealloc = 64;
 	play(grows_two, NULL);
-	assert_int_equal(stage.result[0], 505);
+	assert_int_equal(result[0], 505);
 	stage_strike();
 }
 
@@ -316,10 +264,10 @@ static void stores_to_hole(struct task *t, void *arg)
 
 TEST(a_store_to_a_hole_of_a_full_disk_is_a_sigbus)
 {
-	stage_set(4096, 64, "4.0");
+	set(4096, 64, "4.0");
 	stage_file(80, true);
 	play(stores_to_hole, NULL);
-	assert_int_equal(stage.result[0], -EINTR);
+	assert_int_equal(result[0], -EINTR);
 	assert_true(stage.killed[0]);
 	stage_strike();
 }
@@ -342,11 +290,11 @@ static void reads_bad_disk(struct task *t, void *arg)
 
 TEST(a_read_that_fails_is_eio_for_read_and_sigbus_for_a_mapping)
 {
-	stage_set(4096, 4096, "4.0");
+	set(4096, 4096, "4.0");
 	stage.hw->disk[0].error_ppm = 1000000;
 	stage_file(10, false);
 	play(reads_bad_disk, NULL);
-	assert_int_equal(stage.result[0], -EIO);
+	assert_int_equal(result[0], -EIO);
 	assert_true(stage.killed[0]);
 	assert_true(stage.m->fs->nr_io_errors[0] > 0);
 	stage_strike();
@@ -367,11 +315,11 @@ static void writes_bad_disk(struct task *t, void *arg)
 
 TEST(a_write_that_fails_is_reported_by_the_next_fsync_once)
 {
-	stage_set(4096, 4096, "4.0");
+	set(4096, 4096, "4.0");
 	stage.hw->disk[0].error_ppm = 1000000;
 	stage_file(0, true);
 	play(writes_bad_disk, NULL);
-	assert_int_equal(stage.result[0], -EIO);
+	assert_int_equal(result[0], -EIO);
 	assert_int_equal(stage.m->fs->nr_io_errors[1], 10);
 	stage_strike();
 }
@@ -396,10 +344,10 @@ static void removes(struct task *t, void *arg)
 
 TEST(a_removed_file_lives_until_it_is_closed_and_unmapped)
 {
-	stage_set(4096, 4096, "4.0");
+	set(4096, 4096, "4.0");
 	stage_file(100, false);
 	play(removes, NULL);
-	assert_int_equal(stage.result[0], 0);
+	assert_int_equal(result[0], 0);
 	assert_int_equal(global_page_state(stage.m, NR_FILE_PAGES), 0);
 	stage_strike();
 }

@@ -5,91 +5,52 @@
  * killing them does not help; what does not need the disk goes on; every invariant holds. Method: small
  * simulated machines whose disk completes nothing from a given time on.
  */
-#include "tests/test.h"
+#include "tests/machine/stage.h"
 
-#include <errno.h>
-
-#include "core/fs.h"
-#include "sim/sim.h"
-#include "tests/hw_util.h"
-
-#define PAGES(n) ((u64)(n)*PAGE_SIZE)
-#define RW (MM_PROT_READ | MM_PROT_WRITE)
-#define S(n) ((u64)(n)*1000000000)
-#define MS(n) ((u64)(n)*1000000)
-#define NR_TASKS 3
-
-static struct stage {
-	struct hw_machine *hw;
-	struct world *w;
-	struct machine *m;
-	u32 file;
-	u32 nr_hung;
-	struct sim_hung_task hung[16];
-	bool ended[NR_TASKS];
-	struct task *task[NR_TASKS];
-} stage;
+static struct sim_hung_task hung[16];
+static u32 nr_hung;
+static bool ended[STAGE_TASKS];
 
 /* A machine that has swap, or files, on a disk that hangs at @at. */
 static void set(const char *preset, bool files, u64 at, u64 max_ns)
 {
-	struct knobs knobs;
-	struct hw_disk *d;
-	char err[SIM_ERROR_MAX];
-
-	memset(&stage, 0, sizeof(stage));
-	stage.hw = hw_make(2, 1, 4096);
-	d = files ? hw_add_files(stage.hw, 64 << 20) : hw_add_flash(stage.hw, 64 << 20);
-	d->hang_at_ns = at;
-	BUG_ON(knobs_preset(&knobs, preset));
-	knobs.min_free_kbytes = 1024;
-	knobs.overcommit_memory = OVERCOMMIT_ALWAYS;
-	stage.w = sim_create(
-		stage.hw, &(struct sim_options){.seed = 1, .check = true, .max_ns = max_ns}, err);
-	assert_non_null(stage.w);
-	stage.m = machine_create(stage.w, &knobs, err, sizeof(err));
-	assert_non_null(stage.m);
+	nr_hung = 0;
+	memset(ended, 0, sizeof(ended));
+	stage_begin(preset, 2, 1, 4096);
+	(files ? hw_add_files(stage.hw, MB(64)) : hw_add_flash(stage.hw, MB(64)))->hang_at_ns = at;
+	stage.knobs.overcommit_memory = OVERCOMMIT_ALWAYS;
+	stage.opt.max_ns = max_ns;
+	stage_build();
 	if (files)
-		assert_int_equal(
-			machine_file_create(stage.m, "data", PAGES(3000), false, &stage.file), 0);
-	else
-		assert_int_equal(do_swapon(stage.m, 0, -1), 0);
+		stage_file(3000, false);
 }
 
 static void note_hung(const struct sim_hung_task *h, void *arg)
 {
 	(void)arg;
-	if (stage.nr_hung < ARRAY_SIZE(stage.hung))
-		stage.hung[stage.nr_hung] = *h;
-	stage.nr_hung += 1;
+	if (nr_hung < ARRAY_SIZE(hung))
+		hung[nr_hung] = *h;
+	nr_hung += 1;
 }
 
-static int play(void (*const fn[NR_TASKS])(struct task *, void *))
+/* Not stage_run(): some do not come to their ends. */
+static int play(const stage_fn fn[STAGE_TASKS])
 {
 	static const char *const name[] = {"first", "second", "third"};
 	int rc;
 
-	for (u32 i = 0; i < NR_TASKS && fn[i]; i++) {
-		stage.task[i] = task_create(stage.m, name[i], NULL, fn[i], &stage.ended[i]);
-		task_start(stage.task[i], -1);
-	}
+	for (u32 i = 0; i < STAGE_TASKS && fn[i]; i++)
+		stage_task(name[i], fn[i], &ended[i]);
 	rc = sim_run(stage.w);
 	sim_hung_tasks(stage.w, rc == -ENODEV ? ~0UL : sim_elapsed(stage.w), note_hung, NULL);
 	machine_audit(stage.m);
 	return rc;
 }
 
-static void strike(void)
-{
-	machine_destroy(stage.m);
-	sim_destroy(stage.w);
-	hw_free(stage.hw);
-}
-
 static bool is_hung(const char *name)
 {
-	for (u32 i = 0; i < stage.nr_hung && i < ARRAY_SIZE(stage.hung); i++)
-		if (strcmp(stage.hung[i].name, name) == 0)
+	for (u32 i = 0; i < nr_hung && i < ARRAY_SIZE(hung); i++)
+		if (strcmp(hung[i].name, name) == 0)
 			return true;
 	return false;
 }
@@ -134,16 +95,15 @@ TEST(a_reader_hangs_and_others_go_on)
 
 	for (u32 i = 0; i < ARRAY_SIZE(preset); i++) {
 		set(preset[i], true, MS(40), S(1000));
-		assert_int_equal(-ENODEV, play((void (*const[])(struct task *, void *)){
-						  reads, computes, NULL}));
-		assert_false(stage.ended[0]);
-		assert_true(stage.ended[1]);
+		assert_int_equal(-ENODEV, play((const stage_fn[]){reads, computes, NULL}));
+		assert_false(ended[0]);
+		assert_true(ended[1]);
 		assert_true(sim_elapsed(stage.w) < S(60));
 		/* It waits for a page, which a signal can end: khungtaskd does not count those. */
-		assert_int_equal(stage.nr_hung, 0);
+		assert_int_equal(nr_hung, 0);
 		assert_int_equal(stage.task[0]->w.state, WORLD_TASK_INTERRUPTIBLE);
 		assert_true(sim_disk_stats(stage.w, 0)->nr_unanswered > 0);
-		strike();
+		stage_strike();
 	}
 }
 
@@ -172,15 +132,15 @@ TEST(swap_that_does_not_answer_ends_in_a_bounded_time)
 		int rc;
 
 		set(preset[i], false, MS(60), S(300));
-		rc = play((void (*const[])(struct task *, void *)){swaps, swaps, NULL});
+		rc = play((const stage_fn[]){swaps, swaps, NULL});
 		/* Waiting for ever, looking for memory for ever, or killed for want of it. */
 		assert_true(rc == -ENODEV || rc == -ETIME || rc == 0);
 		if (!rc)
 			assert_true(task_killed(stage.task[0]) || task_killed(stage.task[1]));
-		assert_false(stage.ended[0] && stage.ended[1]);
+		assert_false(ended[0] && ended[1]);
 		assert_true(sim_disk_stats(stage.w, 0)->nr_unanswered > 0);
 		assert_true(sim_elapsed(stage.w) <= S(301));
-		strike();
+		stage_strike();
 	}
 }
 
@@ -205,11 +165,11 @@ static void kills(struct task *t, void *arg)
 TEST(a_signal_ends_the_wait_for_a_page)
 {
 	set("6.18", true, MS(40), S(1000));
-	assert_int_equal(0, play((void (*const[])(struct task *, void *)){reads, kills, NULL}));
-	assert_true(stage.ended[1]);
+	assert_int_equal(0, play((const stage_fn[]){reads, kills, NULL}));
+	assert_true(ended[1]);
 	assert_true(task_killed(stage.task[0]));
 	assert_int_equal(stage.task[0]->w.state, WORLD_TASK_DEAD);
-	strike();
+	stage_strike();
 }
 
 /* ---- writing ---- */
@@ -234,17 +194,16 @@ TEST(fsync_of_a_disk_that_does_not_answer_never_returns)
 {
 	/* Nor does a signal help. */
 	set("6.18", true, MS(5), S(1000));
-	assert_int_equal(-ENODEV,
-	                 play((void (*const[])(struct task *, void *)){writes, computes, kills}));
-	assert_false(stage.ended[0]);
-	assert_true(stage.ended[1]);
+	assert_int_equal(-ENODEV, play((const stage_fn[]){writes, computes, kills}));
+	assert_false(ended[0]);
+	assert_true(ended[1]);
 	assert_true(task_killed(stage.task[0]));
 	assert_true(is_hung("first"));
 	assert_false(is_hung("second"));
-	assert_true(stage.hung[0].since_ns < S(1));
+	assert_true(hung[0].since_ns < S(1));
 	/* Blocked in the first second: seen at 120 s, and still there at 240 s. */
-	assert_int_equal(stage.hung[0].reported_ns, S(240));
-	strike();
+	assert_int_equal(hung[0].reported_ns, S(240));
+	stage_strike();
 }
 
 TEST_MAIN("hung_disk")

@@ -5,77 +5,19 @@
  * them; zone_reclaim_mode takes from the local node's page cache before it goes to another node; mlocked
  * pages of mapped files stay where they are. Method: small simulated machines, audited at the end.
  */
-#include "tests/test.h"
+#include "tests/machine/stage.h"
 
-#include <errno.h>
-
-#include "core/fs.h"
-#include "sim/sim.h"
-#include "tests/hw_util.h"
-
-#define PAGES(n) ((u64)(n)*PAGE_SIZE)
-#define RW (MM_PROT_READ | MM_PROT_WRITE)
-
-static struct stage {
-	struct hw_machine *hw;
-	struct world *w;
-	struct machine *m;
-	u32 file;
-	int result;
-	u64 number; /* what a task found */
-} stage;
+static u64 number; /* what a task found */
 
 static void set(const char *preset, u32 nr_nodes, u64 ram_pages, const char *knob,
                 const char *value)
 {
-	struct knobs knobs;
-	char err[SIM_ERROR_MAX];
+	char err[256];
 
-	memset(&stage, 0, sizeof(stage));
-	stage.hw = hw_make(nr_nodes == 1 ? 2 : 1, nr_nodes, ram_pages);
+	stage_begin(preset, nr_nodes == 1 ? 2 : 1, nr_nodes, ram_pages);
 	hw_add_files(stage.hw, PAGES(8192));
-	BUG_ON(knobs_preset(&knobs, preset));
-	knobs.min_free_kbytes = 1024;
-	BUG_ON(knob && knob_set(&knobs, knob, value, err, sizeof(err)));
-	stage.w = sim_create(stage.hw, &(struct sim_options){.seed = 1, .check = true}, err);
-	assert_non_null(stage.w);
-	stage.m = machine_create(stage.w, &knobs, err, sizeof(err));
-	assert_non_null(stage.m);
-}
-
-static void file(u64 pages, bool sparse)
-{
-	assert_int_equal(machine_file_create(stage.m, "data", PAGES(pages), sparse, &stage.file),
-	                 0);
-}
-
-static void play(void (*fn)(struct task *, void *))
-{
-	struct task *t = task_create(stage.m, "task", NULL, fn, NULL);
-
-	assert_non_null(t);
-	task_start(t, 0);
-	assert_int_equal(sim_run(stage.w), 0);
-	task_put(t);
-	machine_audit(stage.m);
-	assert_int_equal(stage.result, 0);
-}
-
-static void strike(void)
-{
-	machine_destroy(stage.m);
-	sim_destroy(stage.w);
-	hw_free(stage.hw);
-}
-
-static u64 item(enum vm_item i)
-{
-	return (u64)item_exact(stage.m, i);
-}
-
-static u64 event(enum vm_event e)
-{
-	return vm_event_sum(stage.m, e);
+	BUG_ON(knob && knob_set(&stage.knobs, knob, value, err, sizeof(err)));
+	stage_build();
 }
 
 /* ---- shadows ---- */
@@ -108,27 +50,28 @@ TEST(index_nodes_of_shadows_do_not_fill_memory)
 
 	for (u32 i = 0; i < ARRAY_SIZE(row); i++) {
 		set(row[i].preset, 1, 3072, "workingset.nodes", row[i].value);
-		file(LONG_FILE, true);
-		play(reads_once);
+		stage_file(LONG_FILE, true);
+		stage_play(reads_once);
 		/* 60,000 pages have left shadows in some 900 nodes of 64 slots. */
 		print_message("%s, %s: %lu nodes reclaimed, %lu left\n", row[i].preset,
-		              row[i].value, item(WORKINGSET_NODERECLAIM), item(WORKINGSET_NODES));
-		assert_true(item(WORKINGSET_NODERECLAIM) > 200);
-		assert_true(event(SLABS_SCANNED) >= item(WORKINGSET_NODERECLAIM));
+		              row[i].value, stage_item(WORKINGSET_NODERECLAIM),
+		              stage_item(WORKINGSET_NODES));
+		assert_true(stage_item(WORKINGSET_NODERECLAIM) > 200);
+		assert_true(stage_event(SLABS_SCANNED) >= stage_item(WORKINGSET_NODERECLAIM));
 		/* They are taken in proportion to what else is scanned, and so some late. */
-		assert_true(item(WORKINGSET_NODES) < 3 * row[i].max);
-		strike();
+		assert_true(stage_item(WORKINGSET_NODES) < 3 * row[i].max);
+		stage_strike();
 	}
 }
 
 TEST(without_shadows_there_is_nothing_to_shrink)
 {
 	set("3.1", 1, 3072, NULL, NULL); /* before 3.15 */
-	file(LONG_FILE, true);
-	play(reads_once);
-	assert_int_equal(item(WORKINGSET_NODERECLAIM), 0);
-	assert_int_equal(item(WORKINGSET_NODES), 0);
-	strike();
+	stage_file(LONG_FILE, true);
+	stage_play(reads_once);
+	assert_int_equal(stage_item(WORKINGSET_NODERECLAIM), 0);
+	assert_int_equal(stage_item(WORKINGSET_NODES), 0);
+	stage_strike();
 }
 
 /* A loop over somewhat more than fits: what comes back was away for less than the active list is long. */
@@ -152,18 +95,19 @@ static void loops(struct task *t, void *arg)
 TEST(refaults_activate_and_restore)
 {
 	set("6.18", 1, 3072, NULL, NULL);
-	file(3200, false);
-	play(loops);
-	print_message("%lu refaults, %lu activated, %lu restored\n", item(WORKINGSET_REFAULT_FILE),
-	              item(WORKINGSET_ACTIVATE_FILE), item(WORKINGSET_RESTORE_FILE));
-	assert_true(item(WORKINGSET_REFAULT_FILE) > 1000);
-	assert_true(item(WORKINGSET_ACTIVATE_FILE) > 100);
-	assert_true(item(WORKINGSET_ACTIVATE_FILE) <= item(WORKINGSET_REFAULT_FILE));
+	stage_file(3200, false);
+	stage_play(loops);
+	print_message("%lu refaults, %lu activated, %lu restored\n",
+	              stage_item(WORKINGSET_REFAULT_FILE), stage_item(WORKINGSET_ACTIVATE_FILE),
+	              stage_item(WORKINGSET_RESTORE_FILE));
+	assert_true(stage_item(WORKINGSET_REFAULT_FILE) > 1000);
+	assert_true(stage_item(WORKINGSET_ACTIVATE_FILE) > 100);
+	assert_true(stage_item(WORKINGSET_ACTIVATE_FILE) <= stage_item(WORKINGSET_REFAULT_FILE));
 	/* Restored: activated, and it had been active when it was evicted. */
-	assert_true(item(WORKINGSET_RESTORE_FILE) > 0);
-	assert_true(item(WORKINGSET_RESTORE_FILE) <= item(WORKINGSET_ACTIVATE_FILE));
-	assert_int_equal(item(WORKINGSET_REFAULT_ANON), 0);
-	strike();
+	assert_true(stage_item(WORKINGSET_RESTORE_FILE) > 0);
+	assert_true(stage_item(WORKINGSET_RESTORE_FILE) <= stage_item(WORKINGSET_ACTIVATE_FILE));
+	assert_int_equal(stage_item(WORKINGSET_REFAULT_ANON), 0);
+	stage_strike();
 }
 
 /* ---- node_reclaim ---- */
@@ -173,16 +117,16 @@ static void wants_memory(struct task *t, void *arg)
 {
 	struct machine *m = stage.m;
 	u64 done, va;
-	u64 other = item(NUMA_OTHER);
+	u64 other = stage_item(NUMA_OTHER);
 	u32 fd;
 
 	(void)t, (void)arg;
 	stage.result |= do_open(m, stage.file, &fd);
 	stage.result |= do_pread(m, fd, 0, PAGES(5700), &done);
-	other = item(NUMA_OTHER);
+	other = stage_item(NUMA_OTHER);
 	stage.result |= do_mmap(m, PAGES(1500), RW, 0, &va);
 	stage.result |= mm_access(m, va, PAGES(1500), WORLD_FILL, 0);
-	stage.number = item(NUMA_OTHER) - other;
+	number = stage_item(NUMA_OTHER) - other;
 	stage.result |= do_close(m, fd);
 }
 
@@ -194,21 +138,22 @@ TEST(the_local_page_cache_goes_before_another_node_is_used)
 		u64 without;
 
 		set(preset[i], 2, 8192, "vm.zone_reclaim_mode", "0");
-		file(5700, true);
-		play(wants_memory);
-		without = stage.number;
-		assert_int_equal(event(ZONE_RECLAIM_SUCCESS) + event(ZONE_RECLAIM_FAILED), 0);
-		strike();
+		stage_file(5700, true);
+		stage_play(wants_memory);
+		without = number;
+		assert_int_equal(
+			stage_event(ZONE_RECLAIM_SUCCESS) + stage_event(ZONE_RECLAIM_FAILED), 0);
+		stage_strike();
 
 		set(preset[i], 2, 8192, "vm.zone_reclaim_mode", "1");
-		file(5700, true);
-		play(wants_memory);
-		assert_true(event(ZONE_RECLAIM_SUCCESS) > 10);
+		stage_file(5700, true);
+		stage_play(wants_memory);
+		assert_true(stage_event(ZONE_RECLAIM_SUCCESS) > 10);
 		print_message("%s: %lu pages from the other node, %lu with zone_reclaim_mode\n",
-		              preset[i], without, stage.number);
+		              preset[i], without, number);
 		assert_true(without > 500);
-		assert_true(stage.number < without / 4);
-		strike();
+		assert_true(number < without / 4);
+		stage_strike();
 	}
 }
 
@@ -222,10 +167,10 @@ static void wants_mapped(struct task *t, void *arg)
 	stage.result |= do_open(m, stage.file, &fd);
 	stage.result |= do_mmap_file(m, fd, 0, PAGES(5700), MM_PROT_READ, MM_MAP_SHARED, &map);
 	stage.result |= mm_access(m, map, PAGES(5700), WORLD_READ, 0);
-	other = item(NUMA_OTHER);
+	other = stage_item(NUMA_OTHER);
 	stage.result |= do_mmap(m, PAGES(1500), RW, 0, &va);
 	stage.result |= mm_access(m, va, PAGES(1500), WORLD_FILL, 0);
-	stage.number = item(NUMA_OTHER) - other;
+	number = stage_item(NUMA_OTHER) - other;
 	stage.result |= do_close(m, fd);
 }
 
@@ -233,17 +178,17 @@ TEST(mapped_pages_are_not_for_node_reclaim_to_take)
 {
 	/* Mode 1 may not unmap: file pages that are mapped do not count as reclaimable. */
 	set("4.0", 2, 8192, "vm.zone_reclaim_mode", "1");
-	file(5700, true);
-	play(wants_mapped);
-	assert_true(stage.number > 500);
-	assert_int_equal(event(ZONE_RECLAIM_SUCCESS), 0);
-	strike();
+	stage_file(5700, true);
+	stage_play(wants_mapped);
+	assert_true(number > 500);
+	assert_int_equal(stage_event(ZONE_RECLAIM_SUCCESS), 0);
+	stage_strike();
 	/* 1 + 4 may. */
 	set("4.0", 2, 8192, "vm.zone_reclaim_mode", "5");
-	file(5700, true);
-	play(wants_mapped);
-	assert_true(event(ZONE_RECLAIM_SUCCESS) > 0);
-	strike();
+	stage_file(5700, true);
+	stage_play(wants_mapped);
+	assert_true(stage_event(ZONE_RECLAIM_SUCCESS) > 0);
+	stage_strike();
 }
 
 /* ---- mlock of mapped files ---- */
@@ -261,7 +206,7 @@ static void locks_and_reads(struct task *t, void *arg)
 	stage.result |= do_open(m, stage.file, &fd);
 	stage.result |= do_mmap_file(m, fd, 0, PAGES(500), RW, MM_MAP_SHARED, &map);
 	stage.result |= do_mlock(m, map + PAGES(100), PAGES(300));
-	BUG_ON(item(NR_MLOCK) != 300 && !m->knob.mlock_isolate);
+	BUG_ON(stage_item(NR_MLOCK) != 300 && !m->knob.mlock_isolate);
 	stage.result |= mm_access(m, map, PAGES(500), WORLD_WRITE, 0);
 	for (u32 i = 0; i < 2; i++)
 		stage.result |= do_pread(m, fd, PAGES(500), PAGES(5000), &done);
@@ -273,20 +218,20 @@ static void locks_and_reads(struct task *t, void *arg)
 	world_syscall_enter();
 	lru_add_drain_all(m, false);
 	world_syscall_exit();
-	BUG_ON(item(NR_MLOCK) != 300 || item(NR_UNEVICTABLE) != 300);
+	BUG_ON(stage_item(NR_MLOCK) != 300 || stage_item(NR_UNEVICTABLE) != 300);
 	/* Half of it is unlocked, a quarter unmapped: those pages are as others again. */
 	stage.result |= do_munlock(m, map + PAGES(100), PAGES(150));
 	stage.result |= do_munmap(m, map + PAGES(250), PAGES(75));
 	world_syscall_enter();
 	lru_add_drain_all(m, false);
 	world_syscall_exit();
-	BUG_ON(item(NR_MLOCK) != 75 || item(NR_UNEVICTABLE) != 75);
+	BUG_ON(stage_item(NR_MLOCK) != 75 || stage_item(NR_UNEVICTABLE) != 75);
 	/* Cut off under the lock: nothing is left to be locked. */
 	stage.result |= do_ftruncate(m, fd, PAGES(350));
 	world_syscall_enter();
 	lru_add_drain_all(m, false);
 	world_syscall_exit();
-	BUG_ON(item(NR_MLOCK) != 25);
+	BUG_ON(stage_item(NR_MLOCK) != 25);
 	stage.result |= do_close(m, fd);
 }
 
@@ -294,11 +239,12 @@ TEST(locked_pages_of_a_file_stay_until_unlocked_unmapped_or_cut_off)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(mlock_presets); i++) {
 		set(mlock_presets[i], 1, 4096, NULL, NULL);
-		file(5500, false);
-		play(locks_and_reads);
-		assert_int_equal(item(NR_MLOCK), 0);
-		assert_true(event(PGSTEAL_FILE) > 0 || vm_event_zones(stage.m, PGSTEAL_KSWAPD_DMA));
-		strike();
+		stage_file(5500, false);
+		stage_play(locks_and_reads);
+		assert_int_equal(stage_item(NR_MLOCK), 0);
+		assert_true(stage_event(PGSTEAL_FILE) > 0 ||
+		            vm_event_zones(stage.m, PGSTEAL_KSWAPD_DMA));
+		stage_strike();
 	}
 }
 
@@ -332,12 +278,12 @@ static void shares_locked(struct task *t, void *arg)
 	world_syscall_enter();
 	lru_add_drain_all(m, false);
 	world_syscall_exit();
-	BUG_ON(item(NR_MLOCK) != 200);
+	BUG_ON(stage_item(NR_MLOCK) != 200);
 	stage.result |= do_munlock(m, map, PAGES(200));
 	world_syscall_enter();
 	lru_add_drain_all(m, false);
 	world_syscall_exit();
-	BUG_ON(item(NR_MLOCK));
+	BUG_ON(stage_item(NR_MLOCK));
 	stage.result |= do_close(m, fd);
 }
 
@@ -345,9 +291,9 @@ TEST(pages_that_two_have_locked_are_locked_until_both_let_go)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(mlock_presets); i++) {
 		set(mlock_presets[i], 1, 4096, NULL, NULL);
-		file(300, false);
-		play(shares_locked);
-		strike();
+		stage_file(300, false);
+		stage_play(shares_locked);
+		stage_strike();
 	}
 }
 
@@ -363,15 +309,15 @@ static void copies_locked(struct task *t, void *arg)
 	stage.result |= do_mmap_file(m, fd, 0, PAGES(100), RW, 0, &map);
 	/* Populating a writable private mapping copies at once. */
 	stage.result |= do_mlock(m, map, PAGES(50));
-	BUG_ON(item(NR_ANON_MAPPED) != 50);
+	BUG_ON(stage_item(NR_ANON_MAPPED) != 50);
 	stage.result |= do_mlock2(m, map + PAGES(50), PAGES(50), MM_MLOCK_ONFAULT);
 	stage.result |= mm_access(m, map + PAGES(50), PAGES(50), WORLD_READ, 0);
 	stage.result |= mm_access(m, map + PAGES(50), PAGES(20), WORLD_WRITE, 0);
 	world_syscall_enter();
 	lru_add_drain_all(m, false);
 	world_syscall_exit();
-	BUG_ON(item(NR_ANON_MAPPED) != 70);
-	stage.number = item(NR_MLOCK);
+	BUG_ON(stage_item(NR_ANON_MAPPED) != 70);
+	number = stage_item(NR_MLOCK);
 	stage.result |= do_close(m, fd);
 }
 
@@ -380,11 +326,11 @@ TEST(copies_of_locked_private_pages_are_locked)
 	/* mlock2() is of 4.4; the calls are there in every preset. */
 	for (u32 i = 0; i < ARRAY_SIZE(mlock_presets); i++) {
 		set(mlock_presets[i], 1, 4096, NULL, NULL);
-		file(300, false);
-		play(copies_locked);
+		stage_file(300, false);
+		stage_play(copies_locked);
 		/* 70 copies; the 30 that were only read: today they are mlocked when they are mapped. */
-		assert_in_range(stage.number, 70, 100);
-		strike();
+		assert_in_range(number, 70, 100);
+		stage_strike();
 	}
 }
 

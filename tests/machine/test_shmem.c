@@ -5,72 +5,19 @@
  * counted where Linux counts them. Method: small simulated machines with contents checked at every access
  * and audits at the end; tasks that take turns by waiting for each other.
  */
-#include "tests/test.h"
+#include "tests/machine/stage.h"
 
-#include <errno.h>
-
-#include "core/fs.h"
 #include "core/swap.h"
-#include "sim/sim.h"
-#include "tests/hw_util.h"
 
-#define PAGES(n) ((u64)(n)*PAGE_SIZE)
-#define RW (MM_PROT_READ | MM_PROT_WRITE)
-#define MB(n) ((u64)(n) << 20)
+static u64 shared; /* a mapping that tasks share */
 
-static struct stage {
-	struct hw_machine *hw;
-	struct world *w;
-	struct machine *m;
-	u32 file;
-	u64 va;
-	int result;
-	bool killed;
-} stage;
-
-static void stage_set(u64 ram_pages, u64 swap_bytes, const char *preset)
+static void set(u64 ram_pages, u64 swap_bytes, const char *preset)
 {
-	struct knobs knobs;
-	char err[SIM_ERROR_MAX];
-
-	memset(&stage, 0, sizeof(stage));
-	stage.hw = hw_make(2, 1, ram_pages);
+	stage_begin(preset, 2, 1, ram_pages);
 	if (swap_bytes)
 		hw_add_flash(stage.hw, swap_bytes);
-	BUG_ON(knobs_preset(&knobs, preset));
-	knobs.min_free_kbytes = 1024;
-	knobs.overcommit_memory = OVERCOMMIT_ALWAYS;
-	stage.w = sim_create(stage.hw, &(struct sim_options){.seed = 1, .check = true}, err);
-	assert_non_null(stage.w);
-	stage.m = machine_create(stage.w, &knobs, err, sizeof(err));
-	assert_non_null(stage.m);
-	if (swap_bytes)
-		assert_int_equal(do_swapon(stage.m, 0, -1), 0);
-}
-
-static void play(void (*fn)(struct task *, void *))
-{
-	struct task *t = task_create(stage.m, "task", NULL, fn, NULL);
-
-	assert_non_null(t);
-	task_start(t, -1);
-	assert_int_equal(sim_run(stage.w), 0);
-	stage.killed = task_killed(t);
-	task_put(t);
-	machine_audit(stage.m);
-	assert_int_equal(stage.result, 0);
-}
-
-static void strike(void)
-{
-	machine_destroy(stage.m);
-	sim_destroy(stage.w);
-	hw_free(stage.hw);
-}
-
-static unsigned long item(enum vm_item i)
-{
-	return (unsigned long)item_exact(stage.m, i);
+	stage.knobs.overcommit_memory = OVERCOMMIT_ALWAYS;
+	stage_build();
 }
 
 static const char *const presets[] = {"3.16", "4.0", "6.18"};
@@ -79,7 +26,7 @@ static const char *const presets[] = {"3.16", "4.0", "6.18"};
 static void only_cache_is_in_swap(void)
 {
 	assert_int_equal(stage.m->total_swap_pages - (u64)atomic_long_peek(&stage.m->nr_swap_pages),
-	                 item(NR_SWAPCACHE));
+	                 stage_item(NR_SWAPCACHE));
 }
 
 /* ---- sharing ---- */
@@ -87,8 +34,8 @@ static void only_cache_is_in_swap(void)
 static void child_writes(struct task *t, void *arg)
 {
 	(void)t, (void)arg;
-	stage.result |= mm_access(stage.m, stage.va, PAGES(100), WORLD_READ, 0);
-	stage.result |= mm_access(stage.m, stage.va + PAGES(50), PAGES(100), WORLD_FILL, 0);
+	stage.result |= mm_access(stage.m, shared, PAGES(100), WORLD_READ, 0);
+	stage.result |= mm_access(stage.m, shared + PAGES(50), PAGES(100), WORLD_FILL, 0);
 }
 
 static void parent_shares(struct task *t, void *arg)
@@ -97,31 +44,31 @@ static void parent_shares(struct task *t, void *arg)
 	struct task *child;
 
 	(void)t, (void)arg;
-	stage.result |= do_mmap(m, PAGES(200), RW, MM_MAP_SHARED, &stage.va);
-	stage.result |= mm_access(m, stage.va, PAGES(100), WORLD_FILL, 0);
+	stage.result |= do_mmap(m, PAGES(200), RW, MM_MAP_SHARED, &shared);
+	stage.result |= mm_access(m, shared, PAGES(100), WORLD_FILL, 0);
 	stage.result |= do_fork(m, "child", child_writes, NULL, &child);
 	task_start(child, -1);
 	stage.result |= do_wait(child);
 	/* What the child wrote, the contents check knows. Page 150 on: nobody has touched. */
-	stage.result |= mm_access(m, stage.va, PAGES(200), WORLD_SCAN, 0);
-	BUG_ON(item(NR_SHMEM) != 200 || item(NR_FILE_PAGES) != 200);
-	BUG_ON(item(NR_INACTIVE_FILE) || item(NR_ACTIVE_FILE));
+	stage.result |= mm_access(m, shared, PAGES(200), WORLD_SCAN, 0);
+	BUG_ON(stage_item(NR_SHMEM) != 200 || stage_item(NR_FILE_PAGES) != 200);
+	BUG_ON(stage_item(NR_INACTIVE_FILE) || stage_item(NR_ACTIVE_FILE));
 	BUG_ON(vm_committed_exact(m) != 200);
 	/* It is no anonymous memory. */
-	BUG_ON(do_madvise(m, stage.va, PAGES(10), MM_MADV_FREE) != -EINVAL);
+	BUG_ON(do_madvise(m, shared, PAGES(10), MM_MADV_FREE) != -EINVAL);
 	/* Giving it up here leaves it to the others, and to oneself. */
-	stage.result |= do_madvise(m, stage.va, PAGES(200), MM_MADV_DONTNEED);
-	stage.result |= mm_access(m, stage.va, PAGES(200), WORLD_READ, 0);
+	stage.result |= do_madvise(m, shared, PAGES(200), MM_MADV_DONTNEED);
+	stage.result |= mm_access(m, shared, PAGES(200), WORLD_READ, 0);
 }
 
 TEST(a_child_shares_what_its_parent_mapped)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(presets); i++) {
-		stage_set(8192, 0, presets[i]);
-		play(parent_shares);
-		assert_int_equal(item(NR_SHMEM), 0);
+		set(8192, 0, presets[i]);
+		stage_play(parent_shares);
+		assert_int_equal(stage_item(NR_SHMEM), 0);
 		assert_int_equal(vm_committed_exact(stage.m), 0);
-		strike();
+		stage_strike();
 	}
 }
 
@@ -131,7 +78,7 @@ static void child_reads_all(struct task *t, void *arg)
 {
 	(void)t, (void)arg;
 	for (u32 i = 0; i < 2; i++)
-		stage.result |= mm_access(stage.m, stage.va, PAGES(3000), WORLD_SCAN, i ? 9 : 0);
+		stage.result |= mm_access(stage.m, shared, PAGES(3000), WORLD_SCAN, i ? 9 : 0);
 }
 
 static void shares_more_than_fits(struct task *t, void *arg)
@@ -141,29 +88,29 @@ static void shares_more_than_fits(struct task *t, void *arg)
 	u64 own;
 
 	(void)t, (void)arg;
-	stage.result |= do_mmap(m, PAGES(3000), RW, MM_MAP_SHARED, &stage.va);
+	stage.result |= do_mmap(m, PAGES(3000), RW, MM_MAP_SHARED, &shared);
 	stage.result |= do_mmap(m, PAGES(1500), RW, 0, &own);
-	stage.result |= mm_access(m, stage.va, PAGES(3000), WORLD_FILL, 0);
+	stage.result |= mm_access(m, shared, PAGES(3000), WORLD_FILL, 0);
 	stage.result |= do_fork(m, "child", child_reads_all, NULL, &child);
 	task_start(child, -1);
 	for (u32 i = 0; i < 3; i++) {
 		stage.result |= mm_access(m, own, PAGES(1500), WORLD_FILL, 0);
-		stage.result |= mm_access(m, stage.va, PAGES(3000), WORLD_WRITE, 7 + i);
+		stage.result |= mm_access(m, shared, PAGES(3000), WORLD_WRITE, 7 + i);
 	}
-	stage.result |= do_madvise(m, stage.va, PAGES(100), MM_MADV_WILLNEED);
+	stage.result |= do_madvise(m, shared, PAGES(100), MM_MADV_WILLNEED);
 	stage.result |= do_wait(child);
-	stage.result |= mm_access(m, stage.va, PAGES(3000), WORLD_SCAN, 0);
+	stage.result |= mm_access(m, shared, PAGES(3000), WORLD_SCAN, 0);
 }
 
 TEST(shared_memory_is_swapped_and_comes_back)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(presets); i++) {
-		stage_set(4096, MB(64), presets[i]);
-		play(shares_more_than_fits);
-		assert_true(vm_event_sum(stage.m, PSWPOUT) > 1000);
-		assert_true(vm_event_sum(stage.m, PSWPIN) > 1000);
+		set(4096, MB(64), presets[i]);
+		stage_play(shares_more_than_fits);
+		assert_true(stage_event(PSWPOUT) > 1000);
+		assert_true(stage_event(PSWPIN) > 1000);
 		only_cache_is_in_swap();
-		strike();
+		stage_strike();
 	}
 }
 
@@ -181,11 +128,11 @@ static void shares_without_swap(struct task *t, void *arg)
 
 TEST(without_swap_shared_memory_stays)
 {
-	stage_set(4096, 0, "6.18");
-	play(shares_without_swap);
-	assert_true(stage.killed);
-	assert_int_equal(vm_event_sum(stage.m, OOM_KILL), 1);
-	strike();
+	set(4096, 0, "6.18");
+	stage_play(shares_without_swap);
+	assert_true(stage.killed[0]);
+	assert_int_equal(stage_event(OOM_KILL), 1);
+	stage_strike();
 }
 
 /* Pages that were only read are clean, and empty: they are dropped, not written. */
@@ -201,10 +148,10 @@ static void reads_much(struct task *t, void *arg)
 
 TEST(what_was_only_read_is_dropped)
 {
-	stage_set(4096, MB(64), "6.18");
-	play(reads_much);
-	assert_int_equal(vm_event_sum(stage.m, PSWPOUT), 0);
-	strike();
+	set(4096, MB(64), "6.18");
+	stage_play(reads_much);
+	assert_int_equal(stage_event(PSWPOUT), 0);
+	stage_strike();
 }
 
 /* ---- swapoff ---- */
@@ -223,7 +170,7 @@ static void child_holds(struct task *t, void *arg)
 		stage.result |= mm_access(stage.m, va, PAGES(10), WORLD_READ, 5);
 	}
 	stage.result |= mm_access(stage.m, va, PAGES(300), WORLD_SCAN, 0);
-	stage.result |= mm_access(stage.m, stage.va, PAGES(1500), WORLD_SCAN, 0);
+	stage.result |= mm_access(stage.m, shared, PAGES(1500), WORLD_SCAN, 0);
 }
 
 /* Shared and private memory is in swap, some of it a child's; then there is no swap. */
@@ -235,9 +182,9 @@ static void turns_swap_off(struct task *t, void *arg)
 
 	(void)t, (void)arg;
 	BUG_ON(do_swapoff(m, 7) != -EINVAL);
-	stage.result |= do_mmap(m, PAGES(1500), RW, MM_MAP_SHARED, &stage.va);
+	stage.result |= do_mmap(m, PAGES(1500), RW, MM_MAP_SHARED, &shared);
 	stage.result |= do_mmap(m, PAGES(800), RW, 0, &own);
-	stage.result |= mm_access(m, stage.va, PAGES(1500), WORLD_FILL, 0);
+	stage.result |= mm_access(m, shared, PAGES(1500), WORLD_FILL, 0);
 	stage.result |= mm_access(m, own, PAGES(800), WORLD_FILL, 0);
 	stage.result |= do_fork(m, "child", child_holds, NULL, &child);
 	task_start(child, -1);
@@ -253,7 +200,7 @@ static void turns_swap_off(struct task *t, void *arg)
 	              m->total_swap_pages, get_nr_swap_pages(m), m->swap[0]->inuse_pages);
 	BUG_ON(do_swapoff(m, 0) != -EINVAL);
 	stage.result |= mm_access(m, own, PAGES(800), WORLD_SCAN, 0);
-	stage.result |= mm_access(m, stage.va, PAGES(1500), WORLD_SCAN, 0);
+	stage.result |= mm_access(m, shared, PAGES(1500), WORLD_SCAN, 0);
 	stage.result |= do_wait(child);
 	/* And on again. */
 	stage.result |= do_swapon(m, 0, -1);
@@ -265,10 +212,10 @@ static void turns_swap_off(struct task *t, void *arg)
 TEST(swapoff_brings_everything_back)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(presets); i++) {
-		stage_set(4096, MB(64), presets[i]);
-		play(turns_swap_off);
-		assert_int_equal(vm_event_sum(stage.m, OOM_KILL), 0);
-		strike();
+		set(4096, MB(64), presets[i]);
+		stage_play(turns_swap_off);
+		assert_int_equal(stage_event(OOM_KILL), 0);
+		stage_strike();
 	}
 }
 
@@ -289,9 +236,9 @@ static void has_no_room(struct task *t, void *arg)
 
 TEST(swapoff_is_refused_where_there_is_no_room)
 {
-	stage_set(4096, MB(64), "6.18");
-	play(has_no_room);
-	strike();
+	set(4096, MB(64), "6.18");
+	stage_play(has_no_room);
+	stage_strike();
 }
 
 /* ---- files of a tmpfs ---- */
@@ -305,7 +252,7 @@ static void uses_file(struct task *t, void *arg)
 	(void)t, (void)arg;
 	stage.result |= do_open(m, stage.file, &fd);
 	stage.result |= do_pread(m, fd, 0, PAGES(3000), &done) || done != PAGES(2500);
-	BUG_ON(item(NR_SHMEM)); /* reading a hole makes no pages */
+	BUG_ON(stage_item(NR_SHMEM)); /* reading a hole makes no pages */
 	stage.result |= do_pwrite(m, fd, 100, PAGES(2000), &done) || done != PAGES(2000);
 	stage.result |= do_mmap_file(m, fd, 0, PAGES(2500), RW, MM_MAP_SHARED, &va);
 	stage.result |= do_mmap_file(m, fd, 0, PAGES(2500), RW, 0, &copy);
@@ -326,19 +273,19 @@ static void uses_file(struct task *t, void *arg)
 	/* Closed, it stays, and keeps its memory. */
 	BUG_ON(vm_committed_exact(m) < 500);
 	stage.result |= do_unlink(m, stage.file);
-	BUG_ON(item(NR_SHMEM));
+	BUG_ON(stage_item(NR_SHMEM));
 	VM_BUG_ON_MSG(vm_committed_exact(m), "%ld pages are accounted", vm_committed_exact(m));
 }
 
 TEST(a_file_of_a_tmpfs_is_written_mapped_swapped_and_cut_off)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(presets); i++) {
-		stage_set(6144, MB(64), presets[i]);
+		set(6144, MB(64), presets[i]);
 		assert_int_equal(machine_shm_create(stage.m, "shm", PAGES(2500), &stage.file), 0);
-		play(uses_file);
-		assert_true(vm_event_sum(stage.m, PSWPOUT) > 500);
+		stage_play(uses_file);
+		assert_true(stage_event(PSWPOUT) > 500);
 		only_cache_is_in_swap();
-		strike();
+		stage_strike();
 	}
 }
 
@@ -365,11 +312,11 @@ static void fills_tmpfs(struct task *t, void *arg)
 
 TEST(a_full_tmpfs_is_enospc_and_sigbus)
 {
-	stage_set(6144, MB(64), "6.18");
+	set(6144, MB(64), "6.18");
 	assert_int_equal(machine_shm_create(stage.m, "shm", 0, &stage.file), 0);
-	play(fills_tmpfs);
+	stage_play(fills_tmpfs);
 	assert_int_equal(machine_sigbus_kills(stage.m), 1);
-	strike();
+	stage_strike();
 }
 
 /* ---- a failing swap disk ---- */
@@ -389,23 +336,14 @@ static void shares_on_a_bad_disk(struct task *t, void *arg)
 
 TEST(a_page_that_cannot_be_read_back_is_sigbus)
 {
-	struct knobs knobs;
-	char err[SIM_ERROR_MAX];
-
-	memset(&stage, 0, sizeof(stage));
-	stage.hw = hw_make(2, 1, 3072);
+	stage_begin("6.18", 2, 1, 3072);
 	hw_add_flash(stage.hw, MB(64))->error_ppm = 20000;
-	BUG_ON(knobs_preset(&knobs, "6.18"));
-	knobs.min_free_kbytes = 1024;
-	stage.w = sim_create(stage.hw, &(struct sim_options){.seed = 1, .check = true}, err);
-	stage.m = machine_create(stage.w, &knobs, err, sizeof(err));
-	assert_non_null(stage.m);
-	assert_int_equal(do_swapon(stage.m, 0, -1), 0);
-	play(shares_on_a_bad_disk);
-	assert_true(stage.killed);
+	stage_build();
+	stage_play(shares_on_a_bad_disk);
+	assert_true(stage.killed[0]);
 	assert_int_equal(machine_sigbus_kills(stage.m), 1);
 	assert_true(stage.m->nr_swap_errors[0] > 0);
-	strike();
+	stage_strike();
 }
 
 TEST_MAIN("shmem")

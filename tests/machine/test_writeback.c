@@ -5,65 +5,34 @@
  * speed. Method: small simulated machines, one or two tasks, a disk of known speed; what is expected is
  * derived from the timers and limits beside it.
  */
-#include "tests/test.h"
+#include "tests/machine/stage.h"
 
-#include "core/fs.h"
-#include "sim/sim.h"
-#include "tests/hw_util.h"
+static u32 file[2];
+static u64 took_ns[2];
+static u64 longest_write_ns;
+static long most_dirty;
 
-#define PAGES(n) ((u64)(n)*PAGE_SIZE)
-#define MB (1UL << 20)
-#define SECOND 1000000000UL
-
-static struct stage {
-	struct hw_machine *hw;
-	struct world *w;
-	struct machine *m;
-	u32 file[2];
-	u64 took_ns[2];
-	u64 longest_write_ns;
-	long most_dirty;
-} stage;
-
-static void stage_set(const char *preset, u64 disk_bytes_per_s, void (*tweak)(struct knobs *k))
+static void set(const char *preset, u64 disk_bytes_per_s, void (*tweak)(struct knobs *k))
 {
-	struct knobs knobs;
-	char err[SIM_ERROR_MAX];
-	struct hw_disk *d;
-
-	memset(&stage, 0, sizeof(stage));
-	stage.hw = hw_make(2, 1, 64 * MB / PAGE_SIZE);
-	d = hw_add_files(stage.hw, 512 * MB);
-	d->write_bytes_per_s = disk_bytes_per_s;
-	assert_int_equal(knobs_preset(&knobs, preset), 0);
-	knobs.min_free_kbytes = 1024;
+	longest_write_ns = 0;
+	most_dirty = 0;
+	stage_begin(preset, 2, 1, MB(64) / PAGE_SIZE);
+	hw_add_files(stage.hw, MB(512))->write_bytes_per_s = disk_bytes_per_s;
 	if (tweak)
-		tweak(&knobs);
-	stage.w = sim_create(stage.hw, &(struct sim_options){.seed = 1, .check = true}, err);
-	assert_non_null(stage.w);
-	stage.m = machine_create(stage.w, &knobs, err, sizeof(err));
-	assert_non_null(stage.m);
+		tweak(&stage.knobs);
+	stage_build();
 	for (u32 i = 0; i < 2; i++)
-		assert_int_equal(machine_file_create(stage.m, "data", 0, true, &stage.file[i]), 0);
+		assert_int_equal(machine_file_create(stage.m, "data", 0, true, &file[i]), 0);
 }
 
-static void play(void (*fn)(struct task *t, void *arg), u32 nr)
+static void play(stage_fn fn, u32 nr)
 {
 	static const u32 number[2] = {0, 1};
-	struct task *t[2];
 
-	for (u32 i = 0; i < nr; i++) {
-		t[i] = task_create(stage.m, "task", NULL, fn, (void *)&number[i]);
-		assert_non_null(t[i]);
-		task_start(t[i], -1);
-	}
-	assert_int_equal(sim_run(stage.w), 0);
 	for (u32 i = 0; i < nr; i++)
-		task_put(t[i]);
-	machine_audit(stage.m);
-	machine_destroy(stage.m);
-	sim_destroy(stage.w);
-	hw_free(stage.hw);
+		stage_task("task", fn, (void *)&number[i]);
+	stage_run();
+	stage_strike();
 }
 
 static void sleep_until(u64 ns)
@@ -78,7 +47,7 @@ static u32 opened(u32 i)
 {
 	u32 fd;
 
-	assert_int_equal(do_open(stage.m, stage.file[i], &fd), 0);
+	assert_int_equal(do_open(stage.m, file[i], &fd), 0);
 	return fd;
 }
 
@@ -94,8 +63,8 @@ static void write_pages(u32 fd, u64 from, u64 pages)
 		u64 done;
 
 		assert_int_equal(do_pwrite(stage.m, fd, PAGES(i), PAGE_SIZE, &done), 0);
-		stage.longest_write_ns = max(stage.longest_write_ns, world_now() - start);
-		stage.most_dirty = max(stage.most_dirty, nr(NR_FILE_DIRTY) + nr(NR_WRITEBACK));
+		longest_write_ns = max(longest_write_ns, world_now() - start);
+		most_dirty = max(most_dirty, nr(NR_FILE_DIRTY) + nr(NR_WRITEBACK));
 	}
 }
 
@@ -109,10 +78,10 @@ static void write_and_wait(struct task *t, void *arg)
 {
 	(void)t, (void)arg;
 	write_pages(opened(0), 0, 10);
-	sleep_until(29 * SECOND);
+	sleep_until(S(29));
 	assert_int_equal(nr(NR_WRITTEN), 0);
 	assert_int_equal(nr(NR_FILE_DIRTY), 10);
-	sleep_until(31 * SECOND);
+	sleep_until(S(31));
 	assert_int_equal(nr(NR_WRITTEN), 10);
 	assert_int_equal(nr(NR_FILE_DIRTY), 0);
 }
@@ -122,7 +91,7 @@ TEST(a_file_is_written_at_the_first_look_after_it_has_expired)
 	static const char *const presets[] = {"2.6.36", "3.16", "6.18"};
 
 	for (u32 i = 0; i < ARRAY_SIZE(presets); i++) {
-		stage_set(presets[i], 100 * MB, NULL);
+		set(presets[i], MB(100), NULL);
 		play(write_and_wait, 1);
 	}
 }
@@ -146,13 +115,13 @@ static void write_and_wait_4(struct task *t, void *arg)
 	write_pages(opened(0), 0, 5);
 	sleep_until(6900000000);
 	assert_int_equal(nr(NR_FILE_DIRTY), 5);
-	sleep_until(9 * SECOND);
+	sleep_until(S(9));
 	assert_int_equal(nr(NR_FILE_DIRTY), 0);
 }
 
 TEST(the_timers_are_the_sysctls)
 {
-	stage_set("3.16", 100 * MB, short_times);
+	set("3.16", MB(100), short_times);
 	play(write_and_wait_4, 1);
 }
 
@@ -165,13 +134,13 @@ static void write_and_wait_long(struct task *t, void *arg)
 {
 	(void)t, (void)arg;
 	write_pages(opened(0), 0, 10);
-	sleep_until(120 * SECOND);
+	sleep_until(S(120));
 	assert_int_equal(nr(NR_FILE_DIRTY), 10);
 }
 
 TEST(without_a_timer_nothing_is_written_by_itself)
 {
-	stage_set("3.16", 100 * MB, no_timer);
+	set("3.16", MB(100), no_timer);
 	play(write_and_wait_long, 1);
 }
 
@@ -180,25 +149,25 @@ TEST(without_a_timer_nothing_is_written_by_itself)
 /* Background from 1 MB on, pauses from 6 MB, the limit is 11. */
 static void limits(struct knobs *k)
 {
-	k->dirty_background_bytes = 1 * MB;
-	k->dirty_bytes = 11 * MB;
+	k->dirty_background_bytes = MB(1);
+	k->dirty_bytes = MB(11);
 }
 
 static void write_4_mb(struct task *t, void *arg)
 {
 	(void)t, (void)arg;
-	write_pages(opened(0), 0, 4 * MB / PAGE_SIZE);
-	sleep_until(2 * SECOND);
+	write_pages(opened(0), 0, MB(4) / PAGE_SIZE);
+	sleep_until(S(2));
 	/* It may stop as soon as it is below. */
-	assert_true(nr(NR_FILE_DIRTY) <= (long)(1 * MB / PAGE_SIZE));
-	assert_true(nr(NR_WRITTEN) >= (long)(3 * MB / PAGE_SIZE));
+	assert_true(nr(NR_FILE_DIRTY) <= (long)(MB(1) / PAGE_SIZE));
+	assert_true(nr(NR_WRITTEN) >= (long)(MB(3) / PAGE_SIZE));
 }
 
 TEST(above_the_background_threshold_the_flusher_writes)
 {
-	stage_set("3.16", 100 * MB, limits);
+	set("3.16", MB(100), limits);
 	play(write_4_mb, 1);
-	assert_true(stage.longest_write_ns < 10000000); /* nobody had to wait */
+	assert_true(longest_write_ns < 10000000); /* nobody had to wait */
 }
 
 /*
@@ -212,40 +181,40 @@ static void write_60_mb(struct task *t, void *arg)
 	u64 start = world_now();
 
 	(void)t;
-	write_pages(opened(me), 0, 60 * MB / PAGE_SIZE);
-	stage.took_ns[me] = world_now() - start;
+	write_pages(opened(me), 0, MB(60) / PAGE_SIZE);
+	took_ns[me] = world_now() - start;
 }
 
 TEST(a_dirtier_is_held_to_the_speed_of_the_disk_by_pauses)
 {
-	stage_set("3.16", 10 * MB, limits);
+	set("3.16", MB(10), limits);
 	play(write_60_mb, 1);
-	assert_true(stage.took_ns[0] > 4900000000);
-	assert_true(stage.took_ns[0] < 7 * SECOND);
-	assert_true(stage.longest_write_ns <= 200000000 + 2 * 4000000 + 1000000);
-	assert_true(stage.longest_write_ns > 5000000);
-	assert_true(stage.most_dirty <= (long)(11 * MB / PAGE_SIZE) + 64);
+	assert_true(took_ns[0] > 4900000000);
+	assert_true(took_ns[0] < S(7));
+	assert_true(longest_write_ns <= 200000000 + 2 * 4000000 + 1000000);
+	assert_true(longest_write_ns > 5000000);
+	assert_true(most_dirty <= (long)(MB(11) / PAGE_SIZE) + 64);
 }
 
 TEST(two_dirtiers_share_the_disk)
 {
-	stage_set("3.16", 20 * MB, limits);
+	set("3.16", MB(20), limits);
 	play(write_60_mb, 2);
 	/* 120 MB less 11 at 20 MB/s. */
-	assert_true(max(stage.took_ns[0], stage.took_ns[1]) > 5450000000);
-	assert_true(max(stage.took_ns[0], stage.took_ns[1]) < 8 * SECOND);
-	assert_true(stage.took_ns[0] * 10 < stage.took_ns[1] * 13);
-	assert_true(stage.took_ns[1] * 10 < stage.took_ns[0] * 13);
+	assert_true(max(took_ns[0], took_ns[1]) > 5450000000);
+	assert_true(max(took_ns[0], took_ns[1]) < S(8));
+	assert_true(took_ns[0] * 10 < took_ns[1] * 13);
+	assert_true(took_ns[1] * 10 < took_ns[0] * 13);
 }
 
 /* To 3.1 the dirtier writes, up to one and a half of what it dirtied. */
 TEST(before_3_2_a_dirtier_writes)
 {
-	stage_set("3.1", 10 * MB, limits);
+	set("3.1", MB(10), limits);
 	play(write_60_mb, 1);
-	assert_true(stage.took_ns[0] > 4900000000);
-	assert_true(stage.took_ns[0] < 9 * SECOND);
-	assert_true(stage.most_dirty <= (long)(11 * MB / PAGE_SIZE) + 64);
+	assert_true(took_ns[0] > 4900000000);
+	assert_true(took_ns[0] < S(9));
+	assert_true(most_dirty <= (long)(MB(11) / PAGE_SIZE) + 64);
 }
 
 /* ---- who asks ---- */
@@ -268,7 +237,7 @@ static void sync_and_fsync(struct task *t, void *arg)
 
 TEST(fsync_writes_a_file_and_sync_all)
 {
-	stage_set("3.16", 100 * MB, NULL);
+	set("3.16", MB(100), NULL);
 	play(sync_and_fsync, 1);
 }
 
@@ -293,7 +262,7 @@ static void remove_while_written(struct task *t, void *arg)
 
 TEST(a_file_can_be_removed_while_it_is_written)
 {
-	stage_set("3.16", 10 * MB, limits);
+	set("3.16", MB(10), limits);
 	play(remove_while_written, 1);
 }
 
@@ -304,9 +273,9 @@ static void dirty_all(struct task *t, void *arg)
 	u64 va;
 
 	(void)t, (void)arg;
-	write_pages(fd, 0, 24 * MB / PAGE_SIZE);
-	if (do_mmap(stage.m, 56 * MB, MM_PROT_READ | MM_PROT_WRITE, 0, &va) == 0)
-		mm_access(stage.m, va, 44 * MB, WORLD_FILL, 0);
+	write_pages(fd, 0, MB(24) / PAGE_SIZE);
+	if (do_mmap(stage.m, MB(56), MM_PROT_READ | MM_PROT_WRITE, 0, &va) == 0)
+		mm_access(stage.m, va, MB(44), WORLD_FILL, 0);
 	assert_true(nr(NR_VMSCAN_IMMEDIATE) > 0);
 	assert_true(nr(NR_WRITTEN) > 0);
 }
@@ -323,7 +292,7 @@ TEST(reclaim_that_meets_dirty_pages_wakes_the_flusher)
 	static const char *const presets[] = {"3.16", "6.18"};
 
 	for (u32 i = 0; i < ARRAY_SIZE(presets); i++) {
-		stage_set(presets[i], 100 * MB, no_limits);
+		set(presets[i], MB(100), no_limits);
 		play(dirty_all, 1);
 	}
 }
