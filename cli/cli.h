@@ -41,20 +41,39 @@ void cli_error_near(const char *word, const char *const *names, size_t n, const 
 
 /* ---- options (options.c) -------------------------------------------------------------------- */
 
+enum option_kind {
+	OPTION_CASE, /* the verb's own business: options_next() returns it */
+	OPTION_TEXT, /* const char *, bool, u64: stored where the row says */
+	OPTION_FLAG,
+	OPTION_NUMBER,
+};
+
 struct option_spec {
 	const char *name; /* without the dashes */
 	char letter;      /* a short form, or 0 */
 	const char *arg;  /* what --help calls its argument; NULL: it takes none */
 	const char *help;
+	enum option_kind kind;
+	size_t at;  /* where in the verb's arguments it is stored */
+	u64 lo, hi; /* of a number */
 };
+
+/* The last fields of a struct option_spec. The sizeof is there to have the member's type checked. */
+#define OPTION_STORE(kind, type, struct_, member, lo, hi)                                          \
+	kind, offsetof(struct_, member) + 0 * sizeof(&((struct_ *)0)->member == (type *)0), lo, hi
+#define TO_TEXT(struct_, member) OPTION_STORE(OPTION_TEXT, const char *, struct_, member, 0, 0)
+#define TO_FLAG(struct_, member) OPTION_STORE(OPTION_FLAG, bool, struct_, member, 0, 0)
+#define TO_NUMBER(struct_, member, lo, hi) OPTION_STORE(OPTION_NUMBER, u64, struct_, member, lo, hi)
+#define TO_CASE OPTION_CASE, 0, 0, 0
 
 enum { OPTION_END = -1, OPTION_WORD = -2, OPTION_WRONG = -3 };
 
-/* One pass over a command line. Zero it, then fill in the first four. */
+/* One pass over a command line. Zero it, then fill in the first five. */
 struct options {
 	const char *verb; /* for messages */
 	const struct option_spec *spec;
 	size_t nr_specs;
+	void *args; /* the verb's arguments */
 	int argc;
 	char **argv;
 	int at;
@@ -63,19 +82,17 @@ struct options {
 };
 
 /*
- * The index in spec of the next option, its argument in ->value; OPTION_WORD for an argument that
- * is not an option; OPTION_END; or OPTION_WRONG, after saying what is wrong.
+ * Stores options until one is the verb's own business, and returns its index in spec, its argument
+ * in ->value; OPTION_WORD for an argument that is not an option; OPTION_END; or OPTION_WRONG, after
+ * saying what is wrong.
  */
 int options_next(struct options *o);
 
 /* The indented list of options for --help. */
 void options_print(const struct option_spec *spec, size_t n, FILE *f);
 
-/*
- * ->value as a whole number within bounds, to *@out. Otherwise false, after saying what is
- * expected of the option of index @i.
- */
-bool options_number(const struct options *o, int i, u64 lo, u64 hi, u64 *out);
+/* ->value, which is to be NAME=VALUE, becomes one more of @set. False after saying what is wrong. */
+bool options_setting(const struct options *o, const char **set, u32 *nr, u32 max);
 
 /* ---- data files (paths.c) --------------------------------------------------------------------- */
 

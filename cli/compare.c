@@ -19,6 +19,12 @@
 
 #define FILES_MAX 64
 
+struct compare_args {
+	bool across;
+	bool no_divergence;
+	const char *html;
+};
+
 enum {
 	OPT_ACROSS,
 	OPT_HTML,
@@ -29,12 +35,15 @@ enum {
 static const struct option_spec spec[] = {
 	[OPT_ACROSS] = {"across", 0, NULL,
                         "the results are of different scenarios with the same variants:\n"
-                        "ratios to the first variant, and their geometric mean"},
+                        "ratios to the first variant, and their geometric mean",
+                        TO_FLAG(struct compare_args, across)},
 	[OPT_HTML] = {"html", 0, "FILE",
-                      "a page with pictures (drawn by gnuplot); not with --across"},
+                      "a page with pictures (drawn by gnuplot); not with --across",
+                      TO_TEXT(struct compare_args, html)},
 	[OPT_NO_DIVERGENCE] = {"no-divergence", 0, NULL,
-                               "do not run anything again to find where runs part"},
-	[OPT_HELP] = {"help", 'h', NULL, "this text"},
+                               "do not run anything again to find where runs part",
+                               TO_FLAG(struct compare_args, no_divergence)},
+	[OPT_HELP] = {"help", 'h', NULL, "this text", TO_CASE},
 };
 
 static void print_help(void)
@@ -388,17 +397,16 @@ static int compare(const char *const *path, struct results *r, u32 nr, bool acro
 
 int verb_compare(int argc, char **argv)
 {
+	struct compare_args a = {0};
 	struct options o = {.verb = "quire compare",
 	                    .spec = spec,
 	                    .nr_specs = ARRAY_SIZE(spec),
+	                    .args = &a,
 	                    .argc = argc,
 	                    .argv = argv};
 	const char *path[FILES_MAX];
 	struct results *r;
-	const char *html = NULL;
 	char err[SAVE_ERROR_MAX];
-	bool across = false;
-	bool diverge = true;
 	u32 nr = 0;
 	int status;
 	int opt;
@@ -410,34 +418,27 @@ int verb_compare(int argc, char **argv)
 		}
 		if (opt == OPTION_WRONG)
 			return CLI_USAGE;
-		if (opt == OPT_ACROSS) {
-			across = true;
-		} else if (opt == OPT_HTML) {
-			html = o.value;
-		} else if (opt == OPT_NO_DIVERGENCE) {
-			diverge = false;
-		} else if (nr == FILES_MAX) {
+		if (nr == FILES_MAX) {
 			cli_error("more than %d results", FILES_MAX);
 			return CLI_USAGE;
-		} else {
-			path[nr++] = o.value;
 		}
+		path[nr++] = o.value;
 	}
-	if (!nr || (!across && nr > 2)) {
+	if (!nr || (!a.across && nr > 2)) {
 		cli_error(nr ? "two results are compared; --across takes more"
 		             : "which result? (quire run --json FILE makes one)");
 		return CLI_USAGE;
 	}
-	if (html && across) {
+	if (a.html && a.across) {
 		cli_error("--across has no page: --html is for one result, or two");
 		return CLI_USAGE;
 	}
-	if (html && save_check(html, err)) {
+	if (a.html && save_check(a.html, err)) {
 		cli_error("%s", err);
 		return CLI_FAILED;
 	}
 	r = report_alloc(nr, sizeof(*r));
-	status = compare(path, r, nr, across, diverge, html);
+	status = compare(path, r, nr, a.across, !a.no_divergence, a.html);
 	for (u32 i = 0; i < nr; i++)
 		results_free(&r[i]);
 	free(r);

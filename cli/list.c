@@ -314,7 +314,7 @@ static void print_help(FILE *f)
 
 int verb_list(int argc, char **argv)
 {
-	static const struct option_spec spec[] = {{"help", 'h', NULL, "this text"}};
+	static const struct option_spec spec[] = {{"help", 'h', NULL, "this text", TO_CASE}};
 	struct options o = {
 		.verb = "quire list", .spec = spec, .nr_specs = 1, .argc = argc, .argv = argv};
 	const char *word[2] = {NULL, NULL};

@@ -64,7 +64,8 @@ static int long_option(struct options *o, const char *text)
 	return wrong_name(o, o->argv[o->at - 1], name);
 }
 
-int options_next(struct options *o)
+/* An option that the caller has to see, or what else there is. */
+static int next(struct options *o)
 {
 	const char *text;
 
@@ -77,7 +78,7 @@ int options_next(struct options *o)
 	}
 	if (strcmp(text, "--") == 0) {
 		o->only_words = true;
-		return options_next(o);
+		return next(o);
 	}
 	if (text[1] == '-')
 		return long_option(o, text + 2);
@@ -85,6 +86,59 @@ int options_next(struct options *o)
 		if (o->spec[i].letter == text[1])
 			return take(o, i, text[2] ? text + 2 : NULL);
 	return wrong_name(o, text, text + 1);
+}
+
+/* ->value as a whole number within the option's bounds. */
+static bool number(const struct options *o, const struct option_spec *s, u64 *out)
+{
+	char *end;
+	u64 v;
+
+	errno = 0;
+	v = strtoull(o->value, &end, 0);
+	if (end != o->value && !*end && !errno && o->value[0] != '-' && v >= s->lo && v <= s->hi) {
+		*out = v;
+		return true;
+	}
+	if (s->hi == UINT64_MAX)
+		cli_error("--%s expects a whole number from %lu on, not \"%s\"", s->name, s->lo,
+		          o->value);
+	else
+		cli_error("--%s expects a whole number from %lu to %lu, not \"%s\"", s->name, s->lo,
+		          s->hi, o->value);
+	return false;
+}
+
+int options_next(struct options *o)
+{
+	int i;
+
+	while ((i = next(o)) >= 0 && o->spec[i].kind != OPTION_CASE) {
+		const struct option_spec *s = &o->spec[i];
+		void *to = (char *)o->args + s->at;
+
+		if (s->kind == OPTION_TEXT)
+			*(const char **)to = o->value;
+		else if (s->kind == OPTION_FLAG)
+			*(bool *)to = true;
+		else if (!number(o, s, to))
+			return OPTION_WRONG;
+	}
+	return i;
+}
+
+bool options_setting(const struct options *o, const char **set, u32 *nr, u32 max)
+{
+	if (!strchr(o->value, '=')) {
+		cli_error("--set expects NAME=VALUE, not \"%s\"", o->value);
+		return false;
+	}
+	if (*nr == max) {
+		cli_error("more than %u --set", max);
+		return false;
+	}
+	set[(*nr)++] = o->value;
+	return true;
 }
 
 void options_print(const struct option_spec *spec, size_t n, FILE *f)
@@ -101,25 +155,4 @@ void options_print(const struct option_spec *spec, size_t n, FILE *f)
 		snprintf(first, sizeof(first), "  %-24s ", left);
 		text_wrap(f, first, spec[i].help, GRID_WIDTH);
 	}
-}
-
-bool options_number(const struct options *o, int i, u64 lo, u64 hi, u64 *out)
-{
-	const char *name = o->spec[i].name;
-	char *end;
-	u64 v;
-
-	errno = 0;
-	v = strtoull(o->value, &end, 0);
-	if (end == o->value || *end || errno || o->value[0] == '-' || v < lo || v > hi) {
-		if (hi == UINT64_MAX)
-			cli_error("--%s expects a whole number from %lu on, not \"%s\"", name, lo,
-			          o->value);
-		else
-			cli_error("--%s expects a whole number from %lu to %lu, not \"%s\"", name,
-			          lo, hi, o->value);
-		return false;
-	}
-	*out = v;
-	return true;
 }

@@ -24,6 +24,23 @@
 #define NAMES_MAX 32
 #define SETS_MAX 64
 
+struct reproduce_args {
+	const char *name[NAMES_MAX];
+	u32 nr_names;
+	const char *set[SETS_MAX];
+	u32 nr_sets;
+	u64 seeds;
+	u64 seed;
+	u64 jobs;
+	u64 cpu_seconds;
+	const char *json;
+	const char *html;
+	bool all;
+	bool sensitivity;
+	bool check;
+	bool quiet;
+};
+
 enum {
 	OPT_SEEDS,
 	OPT_SEED,
@@ -40,38 +57,31 @@ enum {
 };
 
 static const struct option_spec spec[] = {
-	[OPT_SEEDS] = {"seeds", 0, "N", "repetitions of each variant (default 8)"},
-	[OPT_SEED] = {"seed", 0, "S", "the first seed (default 1)"},
+	[OPT_SEEDS] = {"seeds", 0, "N", "repetitions of each variant (default 8)",
+                       TO_NUMBER(struct reproduce_args, seeds, 1, 1000)},
+	[OPT_SEED] = {"seed", 0, "S", "the first seed (default 1)",
+                      TO_NUMBER(struct reproduce_args, seed, 0, INT64_MAX - 1000)},
 	[OPT_SET] = {"set", 0, "NAME=VALUE",
-                     "change the experiment: a knob, a parameter, machine.X, disk.X.Y or cost.X"},
-	[OPT_ALL] = {"all", 0, NULL, "also the further runs that claims about the mechanism need"},
+                     "change the experiment: a knob, a parameter, machine.X, disk.X.Y or cost.X",
+                     TO_CASE},
+	[OPT_ALL] = {"all", 0, NULL, "also the further runs that claims about the mechanism need",
+                     TO_FLAG(struct reproduce_args, all)},
 	[OPT_SENSITIVITY] = {"sensitivity", 0, NULL,
                              "halve and double every assumed constant that takes time, and show\n"
-                             "which of them move a ratio by more than 10% (many runs)"},
-	[OPT_JOBS] = {"jobs", 'j', "N", "runs at once (default: one a CPU)"},
-	[OPT_JSON] = {"json", 0, "FILE", "everything, with seeds and effective configuration"},
-	[OPT_HTML] = {"html", 0, "FILE", "one page for all, with pictures (drawn by gnuplot)"},
-	[OPT_CHECK] = {"check", 0, NULL, "check contents and audit the machine"},
-	[OPT_CPU_LIMIT] = {"cpu-limit", 0, "S", "CPU seconds a run may take (default 600)"},
-	[OPT_QUIET] = {"quiet", 'q', NULL, "no progress"},
-	[OPT_HELP] = {"help", 'h', NULL, "this text"},
-};
-
-struct reproduce_args {
-	const char *name[NAMES_MAX];
-	u32 nr_names;
-	const char *set[SETS_MAX];
-	u32 nr_sets;
-	u64 seeds;
-	u64 seed;
-	u64 jobs;
-	u64 cpu_seconds;
-	const char *json;
-	const char *html;
-	bool all;
-	bool sensitivity;
-	bool check;
-	bool quiet;
+                             "which of them move a ratio by more than 10% (many runs)",
+                             TO_FLAG(struct reproduce_args, sensitivity)},
+	[OPT_JOBS] = {"jobs", 'j', "N", "runs at once (default: one a CPU)",
+                      TO_NUMBER(struct reproduce_args, jobs, 0, 256)},
+	[OPT_JSON] = {"json", 0, "FILE", "everything, with seeds and effective configuration",
+                      TO_TEXT(struct reproduce_args, json)},
+	[OPT_HTML] = {"html", 0, "FILE", "one page for all, with pictures (drawn by gnuplot)",
+                      TO_TEXT(struct reproduce_args, html)},
+	[OPT_CHECK] = {"check", 0, NULL, "check contents and audit the machine",
+                       TO_FLAG(struct reproduce_args, check)},
+	[OPT_CPU_LIMIT] = {"cpu-limit", 0, "S", "CPU seconds a run may take (default 600)",
+                           TO_NUMBER(struct reproduce_args, cpu_seconds, 0, 1000000)},
+	[OPT_QUIET] = {"quiet", 'q', NULL, "no progress", TO_FLAG(struct reproduce_args, quiet)},
+	[OPT_HELP] = {"help", 'h', NULL, "this text", TO_CASE},
 };
 
 /* One experiment while it runs: what struct experiment points to, and how it was made. */
@@ -111,35 +121,8 @@ static void print_help(void)
 static bool parse_option(struct reproduce_args *a, struct options *o, int opt)
 {
 	switch (opt) {
-	case OPT_SEEDS:
-		return options_number(o, opt, 1, 1000, &a->seeds);
-	case OPT_SEED:
-		return options_number(o, opt, 0, INT64_MAX - 1000, &a->seed);
 	case OPT_SET:
-		if (!strchr(o->value, '=') || a->nr_sets == SETS_MAX) {
-			cli_error("--set expects NAME=VALUE, not \"%s\"", o->value);
-			return false;
-		}
-		a->set[a->nr_sets++] = o->value;
-		return true;
-	case OPT_ALL:
-		return a->all = true;
-	case OPT_SENSITIVITY:
-		return a->sensitivity = true;
-	case OPT_JOBS:
-		return options_number(o, opt, 0, 256, &a->jobs);
-	case OPT_JSON:
-		a->json = o->value;
-		return true;
-	case OPT_HTML:
-		a->html = o->value;
-		return true;
-	case OPT_CHECK:
-		return a->check = true;
-	case OPT_CPU_LIMIT:
-		return options_number(o, opt, 0, 1000000, &a->cpu_seconds);
-	case OPT_QUIET:
-		return a->quiet = true;
+		return options_setting(o, a->set, &a->nr_sets, SETS_MAX);
 	case OPTION_WORD:
 		if (a->nr_names == NAMES_MAX) {
 			cli_error("more than %d experiments", NAMES_MAX);
@@ -156,6 +139,7 @@ static bool parse(struct reproduce_args *a, int argc, char **argv, int *status)
 	struct options o = {.verb = "quire reproduce",
 	                    .spec = spec,
 	                    .nr_specs = ARRAY_SIZE(spec),
+	                    .args = a,
 	                    .argc = argc,
 	                    .argv = argv};
 	char err[SAVE_ERROR_MAX];

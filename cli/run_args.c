@@ -51,62 +51,88 @@ enum {
 
 static const struct option_spec spec[] = {
 	[OPT_FROM] = {"from", 0, "FILE",
-                      "run again what made this result (--json); other options come on top"},
-	[OPT_ON] = {"on", 0, "TARGETS", "sim (default), host, or both: sim,host"},
-	[OPT_VARIANT] = {"variant", 0, "NAME,...", "only these of the scenario's variants"},
+                      "run again what made this result (--json); other options come on top",
+                      TO_CASE},
+	[OPT_ON] = {"on", 0, "TARGETS", "sim (default), host, or both: sim,host", TO_CASE},
+	[OPT_VARIANT] = {"variant", 0, "NAME,...", "only these of the scenario's variants",
+                         TO_TEXT(struct run_args, variants)},
 	[OPT_VARY] = {"vary", 0, "NAME=A,B,...",
                       "run with each of these values, or with N of them: NAME=512M..4G:8, or\n"
-                      "NAME=1..64:7x by equal factors; several --vary give the product"},
-	[OPT_ZIP] = {"zip", 0, NULL, "several --vary go in step instead"},
+                      "NAME=1..64:7x by equal factors; several --vary give the product",
+                      TO_CASE},
+	[OPT_ZIP] = {"zip", 0, NULL, "several --vary go in step instead",
+                     TO_FLAG(struct run_args, vary.zip)},
 	[OPT_STATE] = {"state", 0, "FILE",
-                       "keep the runs here as they end; what is here is not run again"},
+                       "keep the runs here as they end; what is here is not run again",
+                       TO_TEXT(struct run_args, state)},
 	[OPT_SET] = {"set", 0, "NAME=VALUE",
-                     "a knob, a parameter of the scenario, machine.X, disk.X.Y or cost.X"},
+                     "a knob, a parameter of the scenario, machine.X, disk.X.Y or cost.X", TO_CASE},
 	[OPT_REPEAT] = {"repeat", 0, "N",
                         "seeds for each variant (default 8 where simulated variants or points\n"
-                        "are compared, else 1)"},
-	[OPT_SEED] = {"seed", 0, "S", "the first seed (default 1); the next is S + 1"},
-	[OPT_MACHINE] = {"machine", 0, "NAME", "another machine profile (a name or a file)"},
-	[OPT_KERNEL] = {"kernel", 0, "NAME", "another preset of knobs"},
+                        "are compared, else 1)",
+                        TO_NUMBER(struct run_args, repeat, 1, REPEAT_MAX)},
+	[OPT_SEED] = {"seed", 0, "S", "the first seed (default 1); the next is S + 1",
+                      TO_NUMBER(struct run_args, seed, 0, INT64_MAX - REPEAT_MAX)},
+	[OPT_MACHINE] = {"machine", 0, "NAME", "another machine profile (a name or a file)",
+                         TO_TEXT(struct run_args, machine)},
+	[OPT_KERNEL] = {"kernel", 0, "NAME", "another preset of knobs",
+                        TO_TEXT(struct run_args, kernel)},
 	[OPT_JOBS] = {"jobs", 'j', "N",
-                      "runs at once (default: one a CPU; 0: in this process, for a debugger)"},
-	[OPT_JSON] = {"json", 0, "FILE", "everything, with seeds and effective configuration"},
-	[OPT_CSV] = {"csv", 0, "FILE", "every value on a line of its own"},
+                      "runs at once (default: one a CPU; 0: in this process, for a debugger)",
+                      TO_NUMBER(struct run_args, jobs, 0, 256)},
+	[OPT_JSON] = {"json", 0, "FILE", "everything, with seeds and effective configuration",
+                      TO_TEXT(struct run_args, json)},
+	[OPT_CSV] = {"csv", 0, "FILE", "every value on a line of its own",
+                     TO_TEXT(struct run_args, csv)},
 	[OPT_HTML] = {"html", 0, "FILE",
-                      "a page with tables and pictures (drawn by gnuplot) in one file"},
-	[OPT_MD] = {"md", 0, "FILE", "the comparison as Markdown tables"},
+                      "a page with tables and pictures (drawn by gnuplot) in one file",
+                      TO_TEXT(struct run_args, html)},
+	[OPT_MD] = {"md", 0, "FILE", "the comparison as Markdown tables",
+                    TO_TEXT(struct run_args, md)},
 	[OPT_FOLDED] = {"folded", 0, "FILE",
-                        "where the time went as folded stacks (ns), for flame graphs"},
+                        "where the time went as folded stacks (ns), for flame graphs",
+                        TO_TEXT(struct run_args, folded)},
 	[OPT_TRACE] =
 		{"trace", 0, "FILE",
                  "the first run of each column for ui.perfetto.dev: CPUs, tasks, locks, I/O,\n"
-                 "IPIs, counters; if that is too much, what took longest"},
+                 "IPIs, counters; if that is too much, what took longest",
+                 TO_TEXT(struct run_args, trace)},
 	[OPT_TRACE_WINDOW] = {"trace-window", 0, "FROM,TO",
-                              "only what happens between two times of the run: 1.2s,1.3s"},
+                              "only what happens between two times of the run: 1.2s,1.3s", TO_CASE},
 	[OPT_SERIES_WINDOW] = {"series-window", 0, "FROM,TO",
                                "counters over time of this part of the run only, but closely; and\n"
-                               "between which moments two builds part (quire compare)"},
+                               "between which moments two builds part (quire compare)",
+                               TO_CASE},
 	[OPT_HEATMAP] = {"heatmap", 0, NULL,
-                         "which memory was touched when, here and in --html and --json"},
+                         "which memory was touched when, here and in --html and --json",
+                         TO_FLAG(struct run_args, heatmap)},
 	[OPT_PROC] = {"proc", 0, "DIR",
-                      "vmstat, zoneinfo, meminfo, buddyinfo at the end of the first run"},
+                      "vmstat, zoneinfo, meminfo, buddyinfo at the end of the first run",
+                      TO_TEXT(struct run_args, proc)},
 	[OPT_TAP] = {"tap", 0, NULL,
-                     "print only what the scenario expects and whether it came true, as KTAP"},
+                     "print only what the scenario expects and whether it came true, as KTAP",
+                     TO_FLAG(struct run_args, tap)},
 	[OPT_STOP_AT] =
 		{"stop-at", 0, "TIME|EVENT",
                  "run the first seed up to there and print the machine as it is: at a time\n"
-                 "(1.5s), the N-th event (#1200), or a kind of event (oom_kill, page_fault:7)"},
-	[OPT_STEP] = {"step", 0, NULL, "walk through the run event by event, asking at each"},
+                 "(1.5s), the N-th event (#1200), or a kind of event (oom_kill, page_fault:7)",
+                 TO_CASE},
+	[OPT_STEP] = {"step", 0, NULL, "walk through the run event by event, asking at each",
+                      TO_FLAG(struct run_args, step)},
 	[OPT_NO_PART] = {"no-divergence", 0, NULL,
-                         "do not look for the first event at which variants differ"},
+                         "do not look for the first event at which variants differ",
+                         TO_FLAG(struct run_args, no_divergence)},
 	[OPT_CHECK] = {"check", 0, NULL,
-                       "check every page's contents when it is read, and audit the machine"},
+                       "check every page's contents when it is read, and audit the machine",
+                       TO_FLAG(struct run_args, check)},
 	[OPT_CPU_LIMIT] = {"cpu-limit", 0, "S",
-                           "CPU seconds a simulated run may take (default 600; 0: no limit)"},
+                           "CPU seconds a simulated run may take (default 600; 0: no limit)",
+                           TO_NUMBER(struct run_args, cpu_seconds, 0, 1000000)},
 	[OPT_PRINT_CONFIG] = {"print-config", 0, NULL,
-                              "print every effective value and where it comes from; run nothing"},
-	[OPT_QUIET] = {"quiet", 'q', NULL, "no progress"},
-	[OPT_HELP] = {"help", 'h', NULL, "this text"},
+                              "print every effective value and where it comes from; run nothing",
+                              TO_FLAG(struct run_args, print_config)},
+	[OPT_QUIET] = {"quiet", 'q', NULL, "no progress", TO_FLAG(struct run_args, quiet)},
+	[OPT_HELP] = {"help", 'h', NULL, "this text", TO_CASE},
 };
 
 static void print_help(void)
@@ -150,7 +176,8 @@ static bool parse_option(struct run_args *a, struct options *o, int opt);
 bool run_args_from(struct run_args *a, const char *path)
 {
 	char err[LOAD_ERROR_MAX];
-	struct options o = {.verb = "quire run --from", .spec = spec, .nr_specs = ARRAY_SIZE(spec)};
+	struct options o = {
+		.verb = "quire run --from", .spec = spec, .nr_specs = ARRAY_SIZE(spec), .args = a};
 	int opt;
 
 	if (a->from || results_load(path, &a->made, err)) {
@@ -194,94 +221,21 @@ static bool parse_option(struct run_args *a, struct options *o, int opt)
 		return run_args_from(a, o->value);
 	case OPT_ON:
 		return parse_targets(a, o->value);
-	case OPT_VARIANT:
-		a->variants = o->value;
-		return true;
 	case OPT_VARY:
 		if (a->vary.nr_axes < VARY_MAX)
 			a->vary_text[a->vary.nr_axes] = o->value;
 		return vary_add(&a->vary, o->value);
-	case OPT_ZIP:
-		a->vary.zip = true;
-		return true;
-	case OPT_STATE:
-		a->state = o->value;
-		return true;
 	case OPT_SET:
-		if (!strchr(o->value, '=')) {
-			cli_error("--set expects NAME=VALUE, not \"%s\"", o->value);
-			return false;
-		}
-		if (a->nr_sets == SETTINGS_MAX) {
-			cli_error("more than %d --set", SETTINGS_MAX);
-			return false;
-		}
-		a->set[a->nr_sets++] = o->value;
-		return true;
-	case OPT_REPEAT:
-		return options_number(o, opt, 1, REPEAT_MAX, &a->repeat);
-	case OPT_SEED:
-		return options_number(o, opt, 0, INT64_MAX - REPEAT_MAX, &a->seed);
-	case OPT_MACHINE:
-		a->machine = o->value;
-		return true;
-	case OPT_KERNEL:
-		a->kernel = o->value;
-		return true;
-	case OPT_JOBS:
-		return options_number(o, opt, 0, 256, &a->jobs);
-	case OPT_JSON:
-		a->json = o->value;
-		return true;
-	case OPT_CSV:
-		a->csv = o->value;
-		return true;
-	case OPT_MD:
-		a->md = o->value;
-		return true;
-	case OPT_FOLDED:
-		a->folded = o->value;
-		return true;
-	case OPT_HTML:
-		a->html = o->value;
-		return true;
-	case OPT_TRACE:
-		a->trace = o->value;
-		return true;
-	case OPT_HEATMAP:
-		return a->heatmap = true;
+		return options_setting(o, a->set, &a->nr_sets, SETTINGS_MAX);
 	case OPT_TRACE_WINDOW:
 		return parse_window("trace-window", o->value, &a->trace_from_ns, &a->trace_to_ns);
 	case OPT_SERIES_WINDOW:
 		a->series_window = o->value;
 		return parse_window("series-window", o->value, &a->series_from_ns,
 		                    &a->series_to_ns);
-	case OPT_PROC:
-		a->proc = o->value;
-		return true;
-	case OPT_TAP:
-		a->tap = true;
-		return true;
 	case OPT_STOP_AT:
 		a->stops = true;
 		return stop_point_parse(o->value, &a->stop_at);
-	case OPT_STEP:
-		a->step = true;
-		return true;
-	case OPT_NO_PART:
-		a->no_divergence = true;
-		return true;
-	case OPT_CHECK:
-		a->check = true;
-		return true;
-	case OPT_CPU_LIMIT:
-		return options_number(o, opt, 0, 1000000, &a->cpu_seconds);
-	case OPT_PRINT_CONFIG:
-		a->print_config = true;
-		return true;
-	case OPT_QUIET:
-		a->quiet = true;
-		return true;
 	case OPTION_WORD:
 		if (a->scenario) {
 			cli_error("one scenario at a time: \"%s\" or \"%s\"", a->scenario,
@@ -300,10 +254,8 @@ static bool same_files(const struct run_args *a)
 	const struct {
 		const char *option;
 		const char *path;
-	} file[] = {{"--json", a->json},
-	            {"--csv", a->csv},
-	            {"--folded", a->folded},
-	            {"--md", a->md},
+	} file[] = {{"--json", a->json},  {"--csv", a->csv},   {"--folded", a->folded},
+	            {"--md", a->md},      {"--html", a->html}, {"--trace", a->trace},
 	            {"--state", a->state}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(file); i++) {
@@ -324,6 +276,7 @@ bool run_args_parse(struct run_args *a, int argc, char **argv, int *status)
 	struct options o = {.verb = "quire run",
 	                    .spec = spec,
 	                    .nr_specs = ARRAY_SIZE(spec),
+	                    .args = a,
 	                    .argc = argc,
 	                    .argv = argv};
 	const char *const *file[] = {&a->json, &a->csv, &a->md, &a->html, &a->folded, &a->trace};

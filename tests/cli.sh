@@ -48,6 +48,9 @@ expect 2 "did you mean smoke?" run smok
 expect 2 "there is no scenario" run nothing/like/this.lua
 expect 2 "did you mean --repeat?" run smoke --repaet 3
 expect 2 "did you mean --print-config?" run smoke --print-confg
+expect 2 "--json and --html would both be" run smoke --html "$dir/x" --json "$dir/x"
+expect 2 "--jobs expects a whole number from 0 to 256" reproduce madv-free -j 257
+expect 2 "--set expects NAME=VALUE" reproduce madv-free --set size
 expect 2 "has no option -x" run smoke -x
 expect 2 "--repeat expects a whole number" run smoke --repeat many
 expect 2 "--repeat expects a whole number" run smoke --repeat 0
