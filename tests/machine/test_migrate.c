@@ -193,4 +193,42 @@ TEST(locked_pages_move_since_4_2_and_stay_locked)
 	on_machine(&(struct test){.fn = locked_pages}, "6.18", true);
 }
 
+/* Whoever locks a page that migration has isolated cannot move it to the list; who puts it back does. */
+static void locked_while_isolated(struct test *t)
+{
+	struct machine *m = t->m;
+	u64 va = map(t, NR_PAGES);
+	struct page_list isolated;
+
+	assert_int_equal(0, mm_access(m, va, NR_PAGES * PAGE_SIZE, WORLD_FILL, 0));
+	world_syscall_enter();
+	lru_add_drain(m);
+	page_list_init(&isolated, m->node[0].mem_map);
+	for (u32 i = 0; i < NR_PAGES; i++) {
+		struct page *page = page_at(t, va + i * PAGE_SIZE);
+
+		assert_true(isolate_lru_page(m, page));
+		page_set(page, PG_isolated);
+		mod_node_state(page_zone(m, page), isolated_item(page_lru(page)), 1);
+		page_list_add(&isolated, page);
+	}
+	world_syscall_exit();
+	assert_int_equal(0, do_mlock(m, va, NR_PAGES / 2 * PAGE_SIZE));
+	assert_int_equal(0, item_exact(m, NR_UNEVICTABLE));
+	world_syscall_enter();
+	putback_movable_pages(m, &isolated);
+	lru_add_drain(m);
+	world_syscall_exit();
+	for (u32 i = 0; i < NR_PAGES; i++)
+		assert_true(page_test(page_at(t, va + i * PAGE_SIZE), PG_unevictable) ==
+		            (i < NR_PAGES / 2));
+	assert_int_equal(NR_PAGES / 2, item_exact(m, NR_UNEVICTABLE));
+}
+
+TEST(a_page_locked_while_it_is_isolated_goes_back_as_unevictable)
+{
+	on_machine(&(struct test){.fn = locked_while_isolated}, "4.0", true);
+	on_machine(&(struct test){.fn = locked_while_isolated}, "6.18", true);
+}
+
 TEST_MAIN("migrate")
