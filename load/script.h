@@ -71,6 +71,8 @@ void script_open_machine(lua_State *L);
 void script_open_tasks(lua_State *L);
 void script_open_results(lua_State *L);
 void script_open_objects(lua_State *L);
+void script_open_memory(lua_State *L); /* these two by script_open_objects() */
+void script_open_meetings(lua_State *L);
 void script_open_files(lua_State *L);
 void script_finish_machine(lua_State *L);
 void script_finish_tasks(lua_State *L);
@@ -87,6 +89,8 @@ void *script_check_object(lua_State *L, const char *kind, const char *what);
 void script_push_region(lua_State *L, u64 va, u64 len);
 void script_add_object(lua_State *L, const char *kind, const luaL_Reg *methods,
                        lua_CFunction index);
+void script_add_methods(lua_State *L, const char *kind, const luaL_Reg *methods); /* more of them */
+int script_plain_index(lua_State *L); /* of objects without fields */
 int script_lookup(lua_State *L, bool (*field)(lua_State *L, const char *key));
 u64 script_check_size(lua_State *L, int arg, const char *what);
 u32 script_check_choice(lua_State *L, int arg, const char *what, const char *kind,
