@@ -66,6 +66,14 @@ static u32 reserve_flags(const struct machine *m, gfp_t gfp)
 	return 0;
 }
 
+/* To 4.4: from this node or not at all, and without an effort (GFP_THISNODE). */
+static bool is_opportunistic(gfp_t gfp)
+{
+	const gfp_t opportunistic = __GFP_THISNODE | __GFP_NORETRY | __GFP_NOWARN;
+
+	return (gfp & opportunistic) == opportunistic;
+}
+
 /* Flags of a pass at the min mark, reserves apart. */
 static u32 slow_alloc_flags(gfp_t gfp, bool can_reclaim)
 {
@@ -276,12 +284,11 @@ static struct page *slowpath_to_3_18(struct machine *m, gfp_t gfp, unsigned int 
 		.order = order,
 		.can_reclaim = gfp & __GFP_DIRECT_RECLAIM,
 	};
-	const gfp_t opportunistic = __GFP_THISNODE | __GFP_NORETRY | __GFP_NOWARN;
 	unsigned long pages_reclaimed = 0;
 	struct page *page = NULL;
 	bool restart = true;
 
-	if ((gfp & opportunistic) == opportunistic)
+	if (is_opportunistic(gfp))
 		return NULL;
 	for (;;) {
 		if (restart && gfp & __GFP_KSWAPD_RECLAIM)
@@ -326,12 +333,11 @@ struct page *slowpath_3_19(struct machine *m, gfp_t gfp, unsigned int order)
 		.order = order,
 		.can_reclaim = gfp & __GFP_DIRECT_RECLAIM,
 	};
-	const gfp_t opportunistic = __GFP_THISNODE | __GFP_NORETRY | __GFP_NOWARN;
 	unsigned long pages_reclaimed = 0;
 	struct page *page;
 	u32 min_flags = slow_alloc_flags(gfp, s.can_reclaim);
 
-	if ((gfp & opportunistic) == opportunistic)
+	if (is_opportunistic(gfp))
 		return NULL;
 	for (;;) {
 		if (gfp & __GFP_KSWAPD_RECLAIM)

@@ -20,16 +20,6 @@
 #define PFN_1M 0x100UL
 #define NODE_ALIGN 1024UL /* pages: the largest block of the buddy allocator */
 
-__printf(2, 3) static int refuse(char *err, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(err, TARGET_ERROR_MAX, fmt, args);
-	va_end(args);
-	return -EINVAL;
-}
-
 /* ---- CPUs ---- */
 
 /*
@@ -53,19 +43,21 @@ static int fit_topology(struct machine_shape *s, u64 given, char *err)
 			s->threads = 1;
 	}
 	if (s->nr_cpus % s->threads)
-		return refuse(err, "%u CPUs do not divide into cores of %u threads", s->nr_cpus,
-		              s->threads);
+		return load_refuse(err, "%u CPUs do not divide into cores of %u threads",
+		                   s->nr_cpus, s->threads);
 	cores = s->nr_cpus / s->threads;
 	if (s->nr_nodes > cores)
-		return refuse(err, "%u nodes for %u cores: every node needs one", s->nr_nodes,
-		              cores);
+		return load_refuse(err, "%u nodes for %u cores: every node needs one", s->nr_nodes,
+		                   cores);
 	if (cores % s->nr_nodes)
-		return refuse(err, "%u cores do not divide into %u nodes", cores, s->nr_nodes);
+		return load_refuse(err, "%u cores do not divide into %u nodes", cores, s->nr_nodes);
 	if (cores % s->nr_sockets)
-		return refuse(err, "%u cores do not divide into %u sockets", cores, s->nr_sockets);
+		return load_refuse(err, "%u cores do not divide into %u sockets", cores,
+		                   s->nr_sockets);
 	if (s->nr_nodes % s->nr_sockets && s->nr_sockets % s->nr_nodes)
-		return refuse(err, "%u sockets and %u nodes: one must be a multiple of the other",
-		              s->nr_sockets, s->nr_nodes);
+		return load_refuse(err,
+		                   "%u sockets and %u nodes: one must be a multiple of the other",
+		                   s->nr_sockets, s->nr_nodes);
 	return 0;
 }
 
@@ -205,7 +197,8 @@ static int place_disks(const struct profile *p, const struct machine_shape *s,
 			if (strcmp(p->disk[i].name, wanted) == 0)
 				hw->disk[hw->nr_disks++] = p->disk[i];
 		if (!hw->nr_disks)
-			return refuse(err, "%s has no disk named '%s' to swap to", p->path, wanted);
+			return load_refuse(err, "%s has no disk named '%s' to swap to", p->path,
+			                   wanted);
 		hw->disk[0].size_bytes = s->swap_bytes;
 	}
 	for (u32 i = 0; i < p->nr_disks; i++)
@@ -238,12 +231,13 @@ static int check_ram(const struct machine_shape *s, char *err)
 
 	format_size(ram, sizeof(ram), s->ram_bytes);
 	if (s->ram_bytes < MACHINE_RAM_MIN)
-		return refuse(err, "RAM of %s is less than the 8M that a kernel needs", ram);
+		return load_refuse(err, "RAM of %s is less than the 8M that a kernel needs", ram);
 	if (s->ram_bytes > MACHINE_RAM_MAX)
-		return refuse(err, "RAM of %s is more than the 1024T that fit", ram);
+		return load_refuse(err, "RAM of %s is more than the 1024T that fit", ram);
 	if (s->ram_bytes / s->nr_nodes < MACHINE_NODE_RAM_MIN)
-		return refuse(err, "RAM of %s for %u nodes is less than the 8M that each needs",
-		              ram, s->nr_nodes);
+		return load_refuse(err,
+		                   "RAM of %s for %u nodes is less than the 8M that each needs",
+		                   ram, s->nr_nodes);
 	return 0;
 }
 

@@ -74,7 +74,7 @@ static bool scaled(const struct reading *r, u64 scale, u64 limit, u64 *value)
 	return true;
 }
 
-__printf(2, 3) static int refuse(char *err, const char *fmt, ...)
+int load_refuse(char *err, const char *fmt, ...)
 {
 	va_list args;
 
@@ -91,15 +91,16 @@ static int relative_size(const struct reading *r, u64 whole_bytes, const char *t
 	u64 value;
 
 	if (!whole_bytes)
-		return refuse(err, "'%.40s' is relative to a size that is not known here", text);
+		return load_refuse(err, "'%.40s' is relative to a size that is not known here",
+		                   text);
 	part.den *= 100; /* whole / 100 is cut only after the multiplication */
 	unsigned __int128 v = (unsigned __int128)r->whole * r->den + r->num;
 
 	if (v > UINT64_MAX / 128)
-		return refuse(err, "'%.40s' is too large", text);
+		return load_refuse(err, "'%.40s' is too large", text);
 	v = v * whole_bytes / part.den;
 	if (v > UINT64_MAX / 2)
-		return refuse(err, "'%.40s' is too large", text);
+		return load_refuse(err, "'%.40s' is too large", text);
 	value = (u64)v;
 	*bytes = ALIGN_DOWN(value, 4096);
 	return 0;
@@ -114,8 +115,9 @@ int quantity_size(const char *text, const struct quantity_base *base, u64 *bytes
 	if (!split(text, &r))
 		goto unreadable;
 	if (!r.unit[0])
-		return refuse(err, "the size '%.40s' has no unit; expected for example '%.20sM'",
-		              text, text);
+		return load_refuse(err,
+		                   "the size '%.40s' has no unit; expected for example '%.20sM'",
+		                   text, text);
 	if (strcmp(r.unit, "%ram") == 0)
 		return relative_size(&r, base ? base->ram_bytes : 0, text, bytes, err);
 	if (strcmp(r.unit, "%swap") == 0)
@@ -126,11 +128,11 @@ int quantity_size(const char *text, const struct quantity_base *base, u64 *bytes
 	if (r.unit[1] && strcmp(r.unit + 1, "B") != 0 && strcmp(r.unit + 1, "iB") != 0)
 		goto unreadable;
 	if (!scaled(&r, 1UL << (10 * (unit - units)), UINT64_MAX / 2, bytes))
-		return refuse(err, "the size '%.40s' is too large", text);
+		return load_refuse(err, "the size '%.40s' is too large", text);
 	return 0;
 unreadable:
-	return refuse(err, "'%.40s' is not a size; expected for example '512M', '3G' or '80%%ram'",
-	              text);
+	return load_refuse(
+		err, "'%.40s' is not a size; expected for example '512M', '3G' or '80%%ram'", text);
 }
 
 static const struct {
@@ -148,18 +150,19 @@ int quantity_time(const char *text, u64 *ns, char *err)
 	if (!split(text, &r))
 		goto unreadable;
 	if (!r.unit[0])
-		return refuse(err, "the time '%.40s' has no unit; expected for example '%.20sms'",
-		              text, text);
+		return load_refuse(err,
+		                   "the time '%.40s' has no unit; expected for example '%.20sms'",
+		                   text, text);
 	for (size_t i = 0; i < ARRAY_SIZE(time_units); i++) {
 		if (strcmp(r.unit, time_units[i].name) != 0)
 			continue;
 		if (!scaled(&r, time_units[i].ns, NS_MAX, ns))
-			return refuse(err, "the time '%.40s' is too long", text);
+			return load_refuse(err, "the time '%.40s' is too long", text);
 		return 0;
 	}
 unreadable:
-	return refuse(err, "'%.40s' is not a time; expected for example '10ms', '1.5s' or '5min'",
-	              text);
+	return load_refuse(
+		err, "'%.40s' is not a time; expected for example '10ms', '1.5s' or '5min'", text);
 }
 
 int quantity_percent(const char *text, u32 *bp, char *err)
@@ -168,10 +171,10 @@ int quantity_percent(const char *text, u32 *bp, char *err)
 	u64 value;
 
 	if (!split(text, &r) || strcmp(r.unit, "%") != 0)
-		return refuse(err, "'%.40s' is not a percentage; expected for example '2.5%%'",
-		              text);
+		return load_refuse(err, "'%.40s' is not a percentage; expected for example '2.5%%'",
+		                   text);
 	if (!scaled(&r, 100, 1000000, &value))
-		return refuse(err, "'%.40s' is more than 10000%%", text);
+		return load_refuse(err, "'%.40s' is more than 10000%%", text);
 	*bp = (u32)value;
 	return 0;
 }
@@ -179,13 +182,13 @@ int quantity_percent(const char *text, u32 *bp, char *err)
 int quantity_size_number(double value, u64 *bytes, char *err)
 {
 	if (!(value >= 0))
-		return refuse(err, "a size cannot be %.14g", value);
+		return load_refuse(err, "a size cannot be %.14g", value);
 	if (value > (double)(UINT64_MAX / 4))
-		return refuse(err, "the size %.14g is too large", value);
+		return load_refuse(err, "the size %.14g is too large", value);
 	if (value > 0 && value < SIZE_NUMBER_MIN)
-		return refuse(err,
-		              "%.14g would be bytes, less than a page; give a unit, as in '%.14gM'",
-		              value, value);
+		return load_refuse(
+			err, "%.14g would be bytes, less than a page; give a unit, as in '%.14gM'",
+			value, value);
 	*bytes = (u64)value;
 	return 0;
 }
@@ -193,12 +196,12 @@ int quantity_size_number(double value, u64 *bytes, char *err)
 int quantity_time_number(double value, u64 *ns, char *err)
 {
 	if (!(value >= 0))
-		return refuse(err, "a time cannot be %.14g", value);
+		return load_refuse(err, "a time cannot be %.14g", value);
 	if (value > (double)NS_MAX)
-		return refuse(err, "the time %.14g is too long", value);
+		return load_refuse(err, "the time %.14g is too long", value);
 	if (value > 0 && value < TIME_NUMBER_MIN)
-		return refuse(err, "%.14g would be nanoseconds; give a unit, as in '%.14gms'",
-		              value, value);
+		return load_refuse(err, "%.14g would be nanoseconds; give a unit, as in '%.14gms'",
+		                   value, value);
 	*ns = (u64)value;
 	return 0;
 }

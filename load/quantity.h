@@ -22,6 +22,9 @@ struct quantity_base {
 	u64 swap_bytes;
 };
 
+/* -EINVAL, with why in @err (TARGET_ERROR_MAX bytes). */
+int load_refuse(char *err, const char *fmt, ...) __printf(2, 3);
+
 /* Each returns 0, or -EINVAL with what was expected in @err (TARGET_ERROR_MAX bytes). */
 int quantity_size(const char *text, const struct quantity_base *base, u64 *bytes, char *err);
 int quantity_time(const char *text, u64 *ns, char *err);

@@ -146,24 +146,18 @@ static int queue_number(const char *dir, const char *file)
 {
 	struct stat st;
 	char path[128];
-	FILE *f;
-	int value = -1;
+	int value;
 
 	if (stat(dir, &st) != 0)
 		return -1;
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/queue/%s", major(st.st_dev),
 	         minor(st.st_dev), file);
-	f = fopen(path, "r");
-	if (!f) { /* a partition: the queue is its disk's */
+	value = read_number(path);
+	if (value < 0) { /* a partition: the queue is its disk's */
 		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../queue/%s", major(st.st_dev),
 		         minor(st.st_dev), file);
-		f = fopen(path, "r");
+		value = read_number(path);
 	}
-	if (!f)
-		return -1;
-	if (fscanf(f, "%d", &value) != 1)
-		value = -1;
-	fclose(f);
 	return value;
 }
 

@@ -117,7 +117,7 @@ int second_cpu(void)
 	return nth_cpu(1);
 }
 
-static int read_number(const char *path)
+int read_number(const char *path)
 {
 	FILE *f = fopen(path, "r");
 	int value = -1;

@@ -40,6 +40,8 @@ double measured(const char *name);
 /* A comment of its own line: totals to hold the simulation against. */
 void print_total(const char *name, const struct sample *s, const char *fmt, ...) __printf(3, 4);
 
+int read_number(const char *path); /* -1: there is none */
+
 void run_on_cpu(int cpu);
 int first_cpu(void);
 int second_cpu(void); /* another CPU this process may use; -1: there is none */
