@@ -151,7 +151,7 @@ int generic_file_read(struct machine *m, struct file *file, u64 pos, u64 len, u6
 		if (unlikely(current_task()->killed))
 			break;
 	}
-	ra->prev_pos = (prev_index << PAGE_SHIFT) | (s64)prev_offset;
+	ra->prev_pos = prev_index * (s64)PAGE_SIZE | (s64)prev_offset; /* -1: no page */
 	return *done ? 0 : err;
 }
 

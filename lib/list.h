@@ -189,9 +189,18 @@ static inline u64 list_count(const struct list_head *head)
 	(list_empty(head) ? NULL : list_first_entry(head, type, member))
 #define list_last_entry_or_null(head, type, member)                                                \
 	(list_empty(head) ? NULL : list_last_entry(head, type, member))
-#define list_next_entry(pos, member) list_entry((pos)->member.next, __typeof__(*(pos)), member)
-#define list_prev_entry(pos, member) list_entry((pos)->member.prev, __typeof__(*(pos)), member)
-#define list_entry_is_head(pos, head, member) (&(pos)->member == (head))
+
+/*
+ * The list node in @pos, by arithmetic: where a walk ends @pos is not an entry but what would be one if the
+ * head were in it, and need not be aligned as an entry is.
+ */
+#define list_node_of(pos, member)                                                                  \
+	((struct list_head *)((char *)(pos) + offsetof(__typeof__(*(pos)), member)))
+#define list_next_entry(pos, member)                                                               \
+	list_entry(list_node_of(pos, member)->next, __typeof__(*(pos)), member)
+#define list_prev_entry(pos, member)                                                               \
+	list_entry(list_node_of(pos, member)->prev, __typeof__(*(pos)), member)
+#define list_entry_is_head(pos, head, member) (list_node_of(pos, member) == (head))
 
 /* Walk the list. The entry under @pos may be changed but must stay on it. */
 #define list_for_each_entry(pos, head, member)                                                     \
