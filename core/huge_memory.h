@@ -118,6 +118,9 @@ void split_queue_put_back(struct pglist_data *pgdat, struct page *head);
 void deferred_split_audit(struct machine *m);
 void split_queues_init(struct machine *m); /* boot */
 
+int __must_check looks_init(struct machine *m); /* split_walk.c, at boot: 0 or -ENOMEM */
+void looks_destroy(struct machine *m);
+
 /* ---- mthp.c ---------------------------------------------------------------------------------- */
 
 void mthp_init(struct machine *m); /* boot */

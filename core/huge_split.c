@@ -7,21 +7,12 @@
  * alone; if it is not, somebody else uses the page, and all is put back. Then the tails become pages and
  * are mapped again. The family's anon_vma lock is held for write throughout.
  *
- * How the entries are found is mail 003's subject (knob thp.split_walk):
- *
- *   vma     one search of the interval tree for the whole page; in each VMA one walk to the table, and
- *           along it under one hold of its lock; there and back
- *   page    for each of the 512 pages, there and back, a search for its own offset, and in each VMA a
- *           walk from the top, and a lock (4.6, by the generic rmap_walk())
- *   range   there as vma (page_vma_mapped_walk(), 4.11), back as page: remove_migration_ptes() of each
- *
- * What a search costs is what it looks at: every node of the tree is charged with its line and those of
- * its VMA (the node's interval is computed from that), by how much else the CPU has touched since.
+ * How the entries are found (mail 003) is in split_walk.c.
  *
  * Before 4.5 (thp.partial_unmap = page) a huge page was split when it was first unmapped in part: pins did
  * not matter, tails had counts of their own, and it could not fail.
  */
-#include "core/huge_memory.h"
+#include "core/split_walk.h"
 
 /* ---- the deferred split queue --------------------------------------------------------------------------- */
 
@@ -140,268 +131,6 @@ void free_huge_page(struct machine *m, struct page *head)
 		spin_unlock_irq(&pgdat->split_queue_lock);
 	}
 	free_compound_page(m, head);
-}
-
-/* References that the swap cache has: one for each page. */
-static s32 swap_cache_references(const struct page *head)
-{
-	return page_test(head, PG_swapcache) ? (s32)compound_nr(head) : 0;
-}
-
-/* ---- searching the reverse map --------------------------------------------------------------------------- */
-
-/* One split. */
-struct split {
-	struct machine *m;
-	struct page *head;
-	struct anon_vma *anon_vma; /* locked for write */
-	u64 index;                 /* of the head */
-	u32 nr;                    /* pages */
-	struct world_touch pages;  /* the 512 struct pages, which are gone through in a row */
-};
-
-/* In Linux a node's interval is computed from its VMA: a line of the one, two of the other. */
-static void visit_avc(const struct interval_node *node, void *arg)
-{
-	struct anon_vma_chain *avc = container_of(node, struct anon_vma_chain, node);
-
-	(void)arg;
-	charge(COST_RMAP_NODE);
-	world_touch(&avc->touch, 1);
-	world_touch(&avc->vma->touch, 2);
-}
-
-#define split_for_each_vma(node, s, first, last)                                                   \
-	for (node = interval_tree_iter_first_visit(&(s)->anon_vma->rb_root, first, last,           \
-	                                           visit_avc, NULL);                               \
-	     node; node = interval_tree_iter_next_visit(node, first, last, visit_avc, NULL))
-
-static struct vm_area_struct *node_vma(const struct interval_node *node)
-{
-	return container_of(node, struct anon_vma_chain, node)->vma;
-}
-
-/* Where @vma has pages of the huge page: [*@first, *@last] of its 512, and the address of the first. */
-static u64 split_range(const struct split *s, const struct vm_area_struct *vma, u32 *first,
-                       u32 *last)
-{
-	u64 begin = max(s->index, vma->vm_pgoff);
-	u64 end = min(s->index + s->nr, vma->vm_pgoff + vma_pages(vma));
-
-	*first = (u32)(begin - s->index);
-	*last = (u32)(end - 1 - s->index);
-	return vma->vm_start + ((begin - vma->vm_pgoff) << PAGE_SHIFT);
-}
-
-/* The leaf table of @va, and what reaching it from the top costs; 0: none. */
-static u32 split_walk_table(struct machine *m, struct vm_area_struct *vma, u64 va)
-{
-	u32 table;
-
-	charge(COST_RMAP_STEP);
-	world_touch(&vma->vm_mm->touch, 2 + PTE_LEVELS - 1);
-	table = pt_find(m, vma->vm_mm, va);
-	if (!table)
-		return 0;
-	/* The next page's walk comes here too: saves host time. */
-	vma->vm_mm->leaf_cache = leaf_cache_key(va) << 32 | table;
-	world_touch(&m->table[table].touch, 2);
-	return table;
-}
-
-/* ---- freezing --------------------------------------------------------------------------------------------- */
-
-/* One pte, if it maps page @i; its table is locked. */
-static inline bool freeze_pte(struct split *s, struct vm_area_struct *vma, u32 table, u64 va, u32 i,
-                              bool flush)
-{
-	struct machine *m = s->m;
-	pte_t *pte = pt_entry(m, table, va);
-	u64 pfn = page_to_pfn(m, s->head) + i;
-	pte_t entry = *pte;
-
-	if (!pte_present(entry) || pte_special(entry) || pte_pfn(entry) != pfn) {
-		charge(COST_PTE);
-		return false;
-	}
-	/* Read, cleared and flushed, then set to the migration entry; none of it can be used meanwhile. */
-	charge_n(COST_PTE, 3);
-	charge2(COST_ATOMIC, COST_PAGE_FLAG);
-	*pte = pte_make_migration(entry, pfn);
-	if (flush)
-		world_tlb_flush(&vma->vm_mm->as, va, va + PAGE_SIZE);
-	if (pte_dirty(entry))
-		page_set(s->head, PG_dirty);
-	page_remove_rmap(m, s->head + i);
-	VM_BUG_ON(s->head->refcount < 2);
-	s->head->refcount -= 1;
-	return true;
-}
-
-/* A PMD entry that maps the page goes in one piece. */
-static bool freeze_pmd(struct split *s, struct vm_area_struct *vma, u64 va)
-{
-	struct machine *m = s->m;
-	pte_t *pmd;
-	u32 pmd_table = pt_find_pmd(m, vma->vm_mm, va, &pmd);
-	bool mapped;
-
-	if (!pmd_table || !pte_huge(READ_ONCE(*pmd)))
-		return false;
-	spin_lock(pmd_lockptr(m, pmd_table));
-	mapped = pte_huge(*pmd) && pte_pfn(*pmd) == page_to_pfn(m, s->head);
-	if (mapped)
-		split_huge_pmd_locked(m, vma, pmd_table, pmd, va & PMD_MASK, true);
-	spin_unlock(pmd_lockptr(m, pmd_table));
-	return mapped;
-}
-
-/* All entries of one VMA, in one walk along its table. */
-static void freeze_vma(struct split *s, struct vm_area_struct *vma, bool flush_each)
-{
-	struct machine *m = s->m;
-	u32 first, last;
-	u64 va = split_range(s, vma, &first, &last);
-	u64 start = va;
-	u32 nr = 0;
-	u32 table;
-
-	if (freeze_pmd(s, vma, va))
-		return;
-	table = split_walk_table(m, vma, va);
-	if (!table)
-		return;
-	spin_lock(&m->table[table].ptl);
-	world_touch(&s->pages, last - first + 1);
-	for (u32 i = first; i <= last; i++, va += PAGE_SIZE)
-		nr += freeze_pte(s, vma, table, va, i, flush_each);
-	if (nr && !flush_each)
-		world_tlb_flush(&vma->vm_mm->as, start, va);
-	spin_unlock(&m->table[table].ptl);
-}
-
-static void freeze_by_vma(struct split *s, bool flush_each)
-{
-	struct interval_node *node;
-
-	split_for_each_vma(node, s, s->index, s->index + s->nr - 1)
-		freeze_vma(s, node_vma(node), flush_each);
-}
-
-/* Page @i in one VMA: try_to_unmap_one() as of 4.6. */
-static void freeze_page_in_vma(struct split *s, struct vm_area_struct *vma, u32 i)
-{
-	struct machine *m = s->m;
-	u64 va = vma->vm_start + ((s->index + i - vma->vm_pgoff) << PAGE_SHIFT);
-	u32 table;
-
-	if (i == 0 && freeze_pmd(s, vma, va))
-		return;
-	table = split_walk_table(m, vma, va);
-	if (!table || !pte_present(READ_ONCE(*pt_entry(m, table, va))))
-		return;
-	spin_lock(&m->table[table].ptl);
-	freeze_pte(s, vma, table, va, i, true);
-	spin_unlock(&m->table[table].ptl);
-}
-
-/* The head's walk splits the PMD entries; if nothing but these mapped the page, it is the only one. */
-static void freeze_by_page(struct split *s)
-{
-	world_touch(&s->pages, s->nr);
-	for (u32 i = 0; i < s->nr; i++) {
-		struct interval_node *node;
-
-		if (READ_ONCE(s->head->refcount) == 1 + swap_cache_references(s->head))
-			return;
-		charge(COST_RMAP_LOOKUP);
-		split_for_each_vma(node, s, s->index + i, s->index + i)
-		{
-			freeze_page_in_vma(s, node_vma(node), i);
-			if (!page_mapcount(s->head + i))
-				break;
-		}
-	}
-}
-
-static void freeze_page(struct split *s)
-{
-	switch (s->m->knob.thp_split_walk) {
-	case SPLIT_WALK_VMA:
-		freeze_by_vma(s, true);
-		break;
-	case SPLIT_WALK_PAGE:
-		freeze_by_page(s);
-		break;
-	case SPLIT_WALK_RANGE:
-		freeze_by_vma(s, false);
-		break;
-	}
-}
-
-/* ---- mapping again ------------------------------------------------------------------------------------------ */
-
-/* The page is @s->head + @i still, or a page of its own by now. */
-static void unfreeze_pte(struct split *s, struct vm_area_struct *vma, u32 table, u64 va, u32 i)
-{
-	struct machine *m = s->m;
-
-	charge(COST_PTE);
-	remove_migration_pte(m, vma, table, va, s->head + i);
-}
-
-static void unfreeze_by_vma(struct split *s)
-{
-	struct machine *m = s->m;
-	struct interval_node *node;
-
-	split_for_each_vma(node, s, s->index, s->index + s->nr - 1)
-	{
-		struct vm_area_struct *vma = node_vma(node);
-		u32 first, last;
-		u64 va = split_range(s, vma, &first, &last);
-		u32 table = split_walk_table(m, vma, va);
-
-		if (!table)
-			continue;
-		spin_lock(&m->table[table].ptl);
-		world_touch(&s->pages, last - first + 1);
-		for (u32 i = first; i <= last; i++, va += PAGE_SIZE)
-			unfreeze_pte(s, vma, table, va, i);
-		spin_unlock(&m->table[table].ptl);
-	}
-}
-
-static void unfreeze_by_page(struct split *s)
-{
-	struct machine *m = s->m;
-
-	world_touch(&s->pages, s->nr);
-	for (u32 i = 0; i < s->nr; i++) {
-		struct interval_node *node;
-
-		charge(COST_RMAP_LOOKUP);
-		split_for_each_vma(node, s, s->index + i, s->index + i)
-		{
-			struct vm_area_struct *vma = node_vma(node);
-			u64 va = vma->vm_start + ((s->index + i - vma->vm_pgoff) << PAGE_SHIFT);
-			u32 table = split_walk_table(m, vma, va);
-
-			if (!table || !pte_migration(READ_ONCE(*pt_entry(m, table, va))))
-				continue;
-			spin_lock(&m->table[table].ptl);
-			unfreeze_pte(s, vma, table, va, i);
-			spin_unlock(&m->table[table].ptl);
-		}
-	}
-}
-
-static void unfreeze_page(struct split *s)
-{
-	if (s->m->knob.thp_split_walk == SPLIT_WALK_VMA)
-		unfreeze_by_vma(s);
-	else
-		unfreeze_by_page(s);
 }
 
 /* ---- one page becomes 512 -------------------------------------------------------------------------------------- */
@@ -556,26 +285,9 @@ static void split_at_once(struct split *s, struct page_list *list)
 {
 	struct machine *m = s->m;
 	struct page *unmapped[HPAGE_PMD_NR];
-	struct interval_node *node;
 	u32 nr;
 
-	split_for_each_vma(node, s, s->index, s->index + HPAGE_PMD_NR - 1)
-	{
-		struct vm_area_struct *vma = node_vma(node);
-		u32 first, last;
-		u64 va = split_range(s, vma, &first, &last);
-		u32 pmd_table;
-		pte_t *pmd;
-
-		charge(COST_RMAP_STEP);
-		pmd_table = pt_find_pmd(m, vma->vm_mm, va, &pmd);
-		if (!pmd_table)
-			continue;
-		spin_lock(pmd_lockptr(m, pmd_table));
-		if (pte_huge(*pmd) && pte_pfn(*pmd) == page_to_pfn(m, s->head))
-			split_huge_pmd_locked(m, vma, pmd_table, pmd, va & PMD_MASK, false);
-		spin_unlock(pmd_lockptr(m, pmd_table));
-	}
+	split_all_pmds(s);
 	VM_BUG_ON(s->head[1].compound_mapcount);
 	nr = hand_out_references(s, list, unmapped);
 	while (nr)
@@ -612,6 +324,7 @@ static void count_split(struct machine *m, u32 nr, int err)
 
 static void split_end(struct split *s, int err)
 {
+	forget_looks(s);
 	anon_vma_unlock_write(s->anon_vma);
 	put_anon_vma(s->m, s->anon_vma);
 	count_split(s->m, s->nr, err);

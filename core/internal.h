@@ -207,6 +207,7 @@ struct machine {
 	s32 huge_zero_refs;          /* (a) entries, and 1 for being kept; freed by a shrinker */
 	struct kmem_cache slab[NR_SLABS];
 	struct pool gather_pool; /* zap.c: struct mmu_gather_batch */
+	struct pool looks_pool;  /* split_walk.c: struct looks */
 
 	/* work for other CPUs: workqueue.c */
 	struct worker_pool **worker_pool; /* [nr_cpus]; NULL until used */

@@ -427,6 +427,7 @@ struct anon_vma_chain {
 	struct list_head same_vma; /* in vma->anon_vma_chain */
 	struct interval_node node; /* in anon_vma->rb_root: [vm_pgoff, last page offset] */
 	struct world_touch touch;
+	struct look *look; /* (A) a split is searching: split_walk.c */
 };
 
 /* ---- address spaces -------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "core/fs.h"
+#include "core/huge_memory.h"
 
 /*
  * Bytes are Linux 4.0's on x86-64 with the usual configuration (/proc/slabinfo). A task is its
@@ -49,7 +50,7 @@ int slab_init(struct machine *m)
 		/* Links count from the machine's first page, so frames of all nodes may be mixed. */
 		page_list_init(&c->frames[0], m->mem_map);
 	}
-	return gather_init(m);
+	return gather_init(m) ?: looks_init(m);
 }
 
 void slab_destroy(struct machine *m)
@@ -57,6 +58,7 @@ void slab_destroy(struct machine *m)
 	for (u32 i = 0; i < NR_SLABS; i++)
 		pool_destroy(&m->slab[i].pool);
 	gather_destroy(m);
+	looks_destroy(m);
 }
 
 /* Objects that the cache's frames have room for. */

@@ -577,23 +577,39 @@ struct world_touch {
 #define WORLD_L2_LINES (256u * 1024 / 64)       /* 256 KiB */
 #define WORLD_L3_LINES (20u * 1024 * 1024 / 64) /* 20 MiB */
 
-/* Touches the @nr lines of an object, of which this is the record. */
-static inline void world_touch(struct world_touch *t, u32 nr)
+static inline enum world_cost world_touch_level(u32 distance)
+{
+	if (likely(distance < WORLD_L1_LINES))
+		return COST_TOUCH_L1;
+	if (likely(distance < WORLD_L2_LINES))
+		return COST_TOUCH_L2;
+	return distance < WORLD_L3_LINES ? COST_TOUCH_L3 : COST_TOUCH_DRAM;
+}
+
+/* Touches the @nr lines of an object, of which this is the record; what that costs, for the caller to charge. */
+static inline u32 __world_touch(struct world_touch *t, u32 nr)
 {
 	struct world_cpu *c = world_self;
-	u32 distance = c->nr_touched - t->when;
-	enum world_cost cost = COST_TOUCH_L1;
+	enum world_cost cost = world_touch_level(c->nr_touched - t->when);
 
-	if (unlikely(!t->cpu) || distance >= WORLD_L3_LINES)
-		cost = COST_TOUCH_DRAM;
-	else if (t->cpu != c->id + 1u || distance >= WORLD_L2_LINES)
-		cost = COST_TOUCH_L3;
-	else if (distance >= WORLD_L1_LINES)
-		cost = COST_TOUCH_L2;
+	if (unlikely(t->cpu != c->id + 1u)) {
+		if (!t->cpu)
+			cost = COST_TOUCH_DRAM;
+		else if (cost != COST_TOUCH_DRAM)
+			cost = COST_TOUCH_L3;
+		t->cpu = (u16)(c->id + 1);
+	}
 	c->nr_touched += nr;
 	t->when = c->nr_touched;
-	t->cpu = (u16)(c->id + 1);
-	charge_n(cost, nr);
+	c->cost_count[cost] += nr;
+	return c->cost[cost] * nr;
+}
+
+static inline void world_touch(struct world_touch *t, u32 nr)
+{
+	u32 ns = __world_touch(t, nr);
+
+	charge_ns(ns);
 }
 
 /* ---- atomics ------------------------------------------------------------------------------- */
