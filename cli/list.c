@@ -2,6 +2,7 @@
  * quire list: what there is to choose from.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/batch.h"
@@ -93,7 +94,13 @@ static void print_presets(const struct knob_info *k)
 {
 	char before[64] = "";
 	const char *preset;
+	char first[64];
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
 
+	if (!f)
+		abort();
 	for (u32 i = 0; (preset = knob_preset_name(i)); i++) {
 		struct knobs values;
 		char value[64];
@@ -102,23 +109,40 @@ static void print_presets(const struct knob_info *k)
 			continue;
 		knob_get(&values, k, value, sizeof(value));
 		if (!i)
-			printf("  %s", value);
+			fprintf(f, "%s", value);
 		else if (strcmp(value, before) != 0)
-			printf("   from %s: %s", preset, value);
+			fprintf(f, "; from %s: %s", preset, value);
 		memcpy(before, value, sizeof(before));
 	}
+	fclose(f);
+	snprintf(first, sizeof(first), "%-34s  ", k->name);
+	text_wrap(stdout, first, text, GRID_WIDTH);
+	free(text);
+}
+
+static void print_values(const struct knob_info *k)
+{
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		abort();
+	for (u32 i = 0; i < k->nr_values; i++)
+		fprintf(f, "%s%s", i ? " | " : "", k->value[i]);
+	if (!k->nr_values)
+		fprintf(f, "%lu to %lu%s%s", k->min, k->max, *k->unit ? ", in " : "", k->unit);
+	fclose(f);
+	text_wrap(stdout, "    ", text, GRID_WIDTH);
+	free(text);
 }
 
 static void print_knob(const struct knob_info *k)
 {
-	printf("%-34s", k->name);
 	print_presets(k);
-	printf("\n    ");
-	for (u32 i = 0; i < k->nr_values; i++)
-		printf("%s%s", i ? " | " : "", k->value[i]);
-	if (!k->nr_values)
-		printf("%lu to %lu%s%s", k->min, k->max, *k->unit ? ", in " : "", k->unit);
-	printf("\n    %s\n    from: %s\n", k->doc, k->origin);
+	print_values(k);
+	text_wrap(stdout, "    ", k->doc, GRID_WIDTH);
+	text_wrap(stdout, "    from: ", k->origin, GRID_WIDTH);
 }
 
 static int list_knobs(const char *only)
@@ -217,11 +241,15 @@ static const struct {
 /* The profile's value and source, where @p has one, else the default's. */
 static void print_cost(const struct profile *p, u32 i)
 {
+	const char *source = p && p->cost_source[i] ? p->cost_source[i] : costs[i].source;
 	char name[COST_NAME_MAX];
+	char first[64];
 
-	printf("%-18s %6u  %s\n", cost_name(name, i), p ? p->cost_ns[i] : costs[i].ns,
-	       costs[i].doc);
-	printf("%27s%s\n", "", p && p->cost_source[i] ? p->cost_source[i] : costs[i].source);
+	snprintf(first, sizeof(first), "%-18s %6u  ", cost_name(name, i),
+	         p ? p->cost_ns[i] : costs[i].ns);
+	text_wrap(stdout, first, costs[i].doc, GRID_WIDTH);
+	snprintf(first, sizeof(first), "%27s", "");
+	text_wrap(stdout, first, source, GRID_WIDTH);
 }
 
 static int list_costs(const char *machine)
@@ -265,9 +293,15 @@ static int list_counters(const char *only)
 	for (u32 i = 0; i < NR_VM_EVENTS; i++)
 		printf("%-34s event\n", vm_event_name[i]);
 	printf("\nmmtests' metrics, made of these\n");
-	for (u32 i = 0; (m = metric_derived_at(i)); i++)
-		printf("%-34s %s: %s%s\n", m->name, m->title, metric_made_of(made_of, i),
-		       good[m->good]);
+	for (u32 i = 0; (m = metric_derived_at(i)); i++) {
+		char first[64];
+		char text[256];
+
+		snprintf(first, sizeof(first), "%-30s ", m->name);
+		snprintf(text, sizeof(text), "%s: %s%s", m->title, metric_made_of(made_of, i),
+		         good[m->good]);
+		text_wrap(stdout, first, text, GRID_WIDTH);
+	}
 	return CLI_OK;
 }
 

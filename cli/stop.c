@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/sim_target.h"
 #include "core/mm.h"
+#include "report/grid.h"
 
 #define RECENT 16
 
@@ -32,6 +33,24 @@ void stop_dump(const struct target *t, FILE *f)
 {
 	sim_dump(sim_target_world(t), f);
 	machine_dump(sim_target_machine(t), f);
+}
+
+/* The same for a terminal. */
+static void print_dump(const struct target *t)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		abort();
+	stop_dump(t, f);
+	fclose(f);
+	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		text_fold(stdout, line, GRID_WIDTH);
+	}
+	free(text);
 }
 
 static void print_event(const struct target *t, u64 number, const struct sim_trace_event *e,
@@ -88,7 +107,7 @@ static bool obey(struct stop *s, struct target *t, char *line)
 		s->stepping = false;
 		return true;
 	case 'd':
-		stop_dump(t, stdout);
+		print_dump(t);
 		return false;
 	case 'r':
 		print_recent(s, t);
@@ -138,7 +157,7 @@ static void at_event(struct sim_watch *watch, struct target *t, const struct sim
 			s->reached = true;
 			printf("stopped at event ");
 			print_event(t, s->nr_events, e, true);
-			stop_dump(t, stdout);
+			print_dump(t);
 			print_recent(s, t);
 			sim_stop(sim_target_world(t));
 			return;
@@ -157,7 +176,7 @@ static void at_time(struct sim_watch *watch, struct target *t, u64 now)
 
 	s->reached = true;
 	printf("stopped at %s, after %lu events\n", event_time(time, now), s->nr_events);
-	stop_dump(t, stdout);
+	print_dump(t);
 	print_recent(s, t);
 }
 

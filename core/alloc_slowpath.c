@@ -178,9 +178,7 @@ static struct page *alloc_may_oom(struct machine *m, struct alloc_state *s)
 		sleep_one_tick();
 		return NULL;
 	}
-	span_enter(SPAN_OOM);
 	page = oom_kill_for(m, s);
-	span_exit();
 	mutex_unlock(&m->oom_lock);
 	return page;
 }

@@ -25,15 +25,22 @@ static void describe_task(void *machine, struct world_task *t, void *file)
 	const struct machine *m = machine;
 	const struct task *task = (const struct task *)t;
 	FILE *out = file;
+	bool flagged;
 
 	if (t->id <= m->nr_world_tasks)
 		return;
-	fprintf(out, "    flags%s%s%s%s%s", task->flags & PF_KSWAPD ? " kswapd" : "",
-	        task->flags & PF_MEMALLOC ? " memalloc" : "",
-	        task->flags & PF_EXITING ? " exiting" : "",
-	        task->flags & TIF_MEMDIE ? " memdie" : "", task->killed ? " killed" : "");
+	flagged = task->flags & (PF_KSWAPD | PF_MEMALLOC | PF_EXITING | TIF_MEMDIE) || task->killed;
+	if (!flagged && !task->mm)
+		return;
+	fprintf(out, "    ");
+	if (flagged)
+		fprintf(out, "flags%s%s%s%s%s%s", task->flags & PF_KSWAPD ? " kswapd" : "",
+		        task->flags & PF_MEMALLOC ? " memalloc" : "",
+		        task->flags & PF_EXITING ? " exiting" : "",
+		        task->flags & TIF_MEMDIE ? " memdie" : "", task->killed ? " killed" : "",
+		        task->mm ? "; " : "");
 	if (task->mm)
-		fprintf(out, "; mm %u: %u maps, %ld pages, %ld swapped%s", task->mm->id,
+		fprintf(out, "mm %u: %u maps, %ld pages, %ld swapped%s", task->mm->id,
 		        task->mm->map_count, atomic_long_peek(&task->mm->rss[MM_ANONPAGES]),
 		        atomic_long_peek(&task->mm->rss[MM_SWAPENTS]),
 		        task->mm->mmap_sem.writer == t ? ", mmap_sem held for writing" : "");

@@ -131,6 +131,27 @@ void text_wrap(FILE *f, const char *first, const char *text, u32 width)
 	fputc('\n', f);
 }
 
+void text_fold(FILE *f, const char *line, u32 width)
+{
+	u32 indent = (u32)strspn(line, " ");
+	u32 lead = indent;
+	u32 room = width;
+
+	while (strlen(line) > room) {
+		u32 at = room;
+
+		while (at > lead && line[at] != ' ')
+			at--;
+		if (at <= lead) /* one long word */
+			break;
+		fprintf(f, "%.*s\n%*s", (int)at, line, (int)indent + 4, "");
+		line += at + strspn(line + at, " ");
+		lead = 0;
+		room = width - indent - 4;
+	}
+	fprintf(f, "%s\n", line);
+}
+
 /* Columns that are printed: 0 .. @nr_fixed - 1, then @from .. @to - 1. */
 struct slice {
 	u32 indent;

@@ -48,4 +48,7 @@ void grid_free(struct grid *g);
 /* Text in lines of at most @width characters, the first after @first, the others under its beginning. */
 void text_wrap(FILE *f, const char *first, const char *text, u32 width);
 
+/* @line and a newline; what does not fit in @width goes on, between two words, four columns further in. */
+void text_fold(FILE *f, const char *line, u32 width);
+
 #endif
