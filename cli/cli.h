@@ -35,7 +35,10 @@ int verb_list(int argc, char **argv);
 /* "quire: ..." on standard error. */
 void cli_error(const char *fmt, ...) __printf(1, 2);
 
-/* The same, followed by "; did you mean ...?" if one of @names is near to @word. Both may be NULL. */
+/*
+ * The same, followed by "; did you mean ...?" if one of @names is near to @word, or by the names if they
+ * are few. Both may be NULL.
+ */
 void cli_error_near(const char *word, const char *const *names, size_t n, const char *fmt, ...)
 	__printf(4, 5);
 

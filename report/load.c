@@ -484,6 +484,7 @@ static void check_document(struct reader *in, const json_t *root)
 static json_t *parse(struct reader *in)
 {
 	json_error_t e;
+	int err;
 	FILE *f = strcmp(in->path, "-") == 0 ? stdin : fopen(in->path, "r");
 	json_t *root;
 
@@ -492,7 +493,12 @@ static json_t *parse(struct reader *in)
 		return NULL;
 	}
 	root = json_loadf(f, JSON_REJECT_DUPLICATES, &e);
-	if (!root && json_error_code(&e) == json_error_premature_end_of_input)
+	err = errno;
+	if (!root && ferror(f))
+		wrong(in, "%s", strerror(err));
+	else if (!root && ftell(f) == 0)
+		wrong(in, "the file is empty");
+	else if (!root && json_error_code(&e) == json_error_premature_end_of_input)
 		wrong(in, "line %d: the file ends in the middle: it is not whole", e.line);
 	else if (!root)
 		wrong(in, "line %d: this is no JSON: %.160s", e.line, e.text);

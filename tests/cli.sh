@@ -51,6 +51,10 @@ expect 2 "did you mean --print-config?" run smoke --print-confg
 expect 2 "--json and --html would both be" run smoke --html "$dir/x" --json "$dir/x"
 expect 2 "--jobs expects a whole number from 0 to 256" reproduce madv-free -j 257
 expect 2 "--set expects NAME=VALUE" reproduce madv-free --set size
+expect 2 "there are madv-free, " reproduce smoke
+expect 2 "there is default" run smoke --variant x
+expect 2 "Is a directory" compare "$dir"
+expect 2 "the file is empty" compare /dev/null
 expect 2 "has no option -x" run smoke -x
 expect 2 "--repeat expects a whole number" run smoke --repeat many
 expect 2 "--repeat expects a whole number" run smoke --repeat 0
