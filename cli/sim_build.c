@@ -122,6 +122,16 @@ static u64 tell_time(void *arg, u64 now)
 
 /* ---- files ---- */
 
+static int create_file(struct machine *m, const struct target_files *f, u32 *ino)
+{
+	if (f->shm)
+		return machine_shm_create(m, f->name, f->size_bytes, ino);
+	if (f->disk)
+		return machine_file_create_on(m, f->disk - 1, f->name, f->size_bytes, f->sparse,
+		                              ino);
+	return machine_file_create(m, f->name, f->size_bytes, f->sparse, ino);
+}
+
 static int create_files(struct sim_target *s, char *err)
 {
 	const struct target_request *req = s->req;
@@ -139,10 +149,7 @@ static int create_files(struct sim_target *s, char *err)
 
 		for (u32 k = 0; k < f->nr; k++) {
 			u32 *ino = &s->file[s->nr_files];
-			int rc =
-				f->shm ? machine_shm_create(s->machine, f->name, f->size_bytes, ino)
-				       : machine_file_create(s->machine, f->name, f->size_bytes,
-			                                     f->sparse, ino);
+			int rc = create_file(s->machine, f, ino);
 
 			if (rc) {
 				snprintf(err, TARGET_ERROR_MAX, "file \"%s\" [%u] of %lu bytes: %s",

@@ -127,7 +127,7 @@ static __always_inline bool alloc_is_easy(struct machine *m, gfp_t gfp, struct e
 	struct zone *z = pgdat->zonelist[0];
 	struct per_cpu_pages *pcp = z->pcp[world_self->id];
 
-	if (unlikely(!pcp || z->pgdat != pgdat || m->nr_mempolicies ||
+	if (unlikely(!pcp || z->pgdat != pgdat || m->nr_mempolicies || gfp & __GFP_WRITE ||
 	             m->world->fail_every[WORLD_FAIL_PAGE_ALLOC]))
 		return false;
 	*e = (struct easy_alloc){z, pcp, &pcp->list[gfp_migratetype(m, gfp)]};

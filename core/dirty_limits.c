@@ -14,8 +14,9 @@
  *
  * All numbers are Linux's: rates are pages a second, ratios are parts of 1024, time is ticks.
  *
- * Left out: the limit of a zone or node for one allocation (3.3), cgroups' limits, strictlimit. The share
- * of one disk in the threshold is that of its completions among all disks'; only one has files.
+ * The share of one disk in the thresholds is that of its completions among all disks' (proportions.c).
+ *
+ * Left out: cgroups' limits, strictlimit.
  */
 #include "core/fs.h"
 #include "core/swap.h"
@@ -89,6 +90,64 @@ unsigned long dirty_limit_peek(const struct machine *m, bool of_background)
 	return of_background ? background : thresh;
 }
 
+/* ---- of a node -------------------------------------------------------------------------------------- */
+
+/* Those of @z alone, to 4.7; with the other zones of its node from then on. */
+static unsigned long node_free_peek(const struct zone *z)
+{
+	unsigned long nr = 0;
+
+	if (z->lruvec->zone)
+		return (unsigned long)max(atomic_long_peek(&z->stat.v[NR_FREE_PAGES]), 0L);
+	for (int type = 0; type < MAX_NR_ZONES; type++)
+		nr += (unsigned long)max(
+			atomic_long_peek(&z->pgdat->zone[type].stat.v[NR_FREE_PAGES]), 0L);
+	return nr;
+}
+
+static unsigned long node_reserve(const struct zone *z)
+{
+	unsigned long nr = 0;
+
+	if (z->lruvec->zone)
+		return z->totalreserve_pages;
+	for (int type = 0; type < MAX_NR_ZONES; type++)
+		nr += z->pgdat->zone[type].totalreserve_pages;
+	return nr;
+}
+
+static unsigned long node_peek(const struct zone *z, enum vm_item item)
+{
+	return (unsigned long)max(atomic_long_peek(&z->node_stat->v[item]), 0L);
+}
+
+/*
+ * May a page that is about to be written to come from @z? Dirty pages are to lie on all nodes in proportion:
+ * otherwise one could be full of them while all together are few, and its reclaim would find nothing
+ * else. zone_dirty_ok(), since 4.8 node_dirty_ok(); 3.14's form, without anonymous pages.
+ */
+bool node_dirty_ok(struct machine *m, struct zone *z)
+{
+	const struct knobs *k = &m->knob;
+	unsigned long nr, limit;
+
+	world_order();
+	world_line_read(&z->node_stat->line);
+	charge(COST_WATERMARK);
+	nr = node_free_peek(z);
+	nr -= min(nr, node_reserve(z));
+	nr += node_peek(z, NR_INACTIVE_FILE) + node_peek(z, NR_ACTIVE_FILE);
+	if (k->dirty_bytes)
+		limit = DIV_ROUND_UP(k->dirty_bytes, PAGE_SIZE) * nr / dirtyable_memory(m);
+	else
+		limit = k->dirty_ratio * nr / 100;
+	if (current_flags(m) & PF_LESS_THROTTLE)
+		limit += limit / 4;
+	return node_peek(z, NR_FILE_DIRTY) + node_peek(z, NR_WRITEBACK) <= limit;
+}
+
+/* ---- of a disk -------------------------------------------------------------------------------------- */
+
 /* What is dirty or being written. Swap's writes are among the latter, in Linux too. */
 static unsigned long nr_dirty_and_writeback(struct machine *m)
 {
@@ -96,56 +155,64 @@ static unsigned long nr_dirty_and_writeback(struct machine *m)
 }
 
 /* This disk's part of it. */
-static unsigned long wb_dirty(struct machine *m, struct bdi_writeback *wb)
+static unsigned long wb_dirty(struct bdi_writeback *wb)
 {
-	return global_page_state(m, NR_FILE_DIRTY) + READ_ONCE(wb->nr_writeback);
+	return READ_ONCE(wb->nr_reclaimable) + READ_ONCE(wb->nr_writeback);
 }
 
-/* Its share is that of the writes that ended lately among all disks': of which only one has files. */
-static unsigned long wb_dirty_limit(unsigned long thresh)
-{
-	return thresh;
-}
-
-bool over_bground_thresh(struct machine *m)
+/* Too much is dirty altogether; or, since 3.2, of this disk's for its share of the threshold. */
+bool over_bground_thresh(struct machine *m, struct bdi_writeback *wb)
 {
 	unsigned long background, thresh;
 
 	global_dirty_limits(m, &background, &thresh);
-	return global_page_state(m, NR_FILE_DIRTY) > wb_dirty_limit(background);
+	if (global_page_state(m, NR_FILE_DIRTY) > background)
+		return true;
+	return m->knob.dirty_throttle == DIRTY_THROTTLE_PAUSE &&
+	       READ_ONCE(wb->nr_reclaimable) > prop_share(m, wb, background);
 }
 
-/* The limit in force: it rises with the threshold, and falls slowly (domain_dirty_limit). */
-static u64 hard_dirty_limit(const struct bdi_writeback *wb, u64 thresh)
+/* The limit in force: it rises with the threshold, and falls slowly. */
+static u64 hard_dirty_limit(const struct machine *m, u64 thresh)
 {
-	return max(thresh, wb->dirty_limit);
+	return max(thresh, m->fs->domain.dirty_limit);
 }
 
-static void update_dirty_limit(struct machine *m, struct bdi_writeback *wb, u64 thresh, u64 dirty)
+/* Whichever disk's dirtiers come first. */
+static void update_dirty_limit(struct machine *m, u64 thresh, u64 dirty)
 {
-	if (now_ticks(m) < wb->limit_stamp + max(hz(m) / 5, 1UL))
+	struct wb_domain *dom = &m->fs->domain;
+	u64 interval = max(hz(m) / 5, 1UL);
+
+	if (now_ticks(m) < READ_ONCE(dom->limit_stamp) + interval)
 		return;
-	wb->limit_stamp = now_ticks(m);
-	thresh = max(thresh, wb->dirty_limit > thresh ? dirty : thresh);
-	if (wb->dirty_limit < thresh)
-		wb->dirty_limit = thresh;
-	else
-		wb->dirty_limit -= (wb->dirty_limit - thresh) >> 5;
+	spin_lock_irq(&dom->lock);
+	if (now_ticks(m) >= dom->limit_stamp + interval) {
+		dom->limit_stamp = now_ticks(m);
+		thresh = max(thresh, dom->dirty_limit > thresh ? dirty : thresh);
+		if (dom->dirty_limit < thresh)
+			dom->dirty_limit = thresh;
+		else
+			dom->dirty_limit -= (dom->dirty_limit - thresh) >> 5;
+	}
+	spin_unlock_irq(&dom->lock);
 }
 
-/* How many pages a CPU's tasks may dirty together before one of them looks. */
-static void set_ratelimit(struct machine *m, struct bdi_writeback *wb)
+void dirty_limits_init(struct machine *m)
 {
+	struct wb_domain *dom = &m->fs->domain;
 	unsigned long background, thresh;
 
+	spin_lock_init(m->world, &dom->lock, LOCK_WB_DOMAIN);
 	global_dirty_limits(m, &background, &thresh);
-	wb->dirty_limit = thresh;
-	wb->ratelimit = max(thresh / (m->nr_cpus * 32), 16UL);
+	dom->dirty_limit = thresh;
+	/* How many pages a CPU's tasks may dirty together before one of them looks. */
+	dom->ratelimit = max(thresh / (m->nr_cpus * 32), 16UL);
+	prop_init(m, thresh);
 }
 
-void wb_rates_init(struct machine *m, struct bdi_writeback *wb)
+void wb_rates_init(struct bdi_writeback *wb)
 {
-	set_ratelimit(m, wb);
 	wb->write_bandwidth = INIT_BW;
 	wb->avg_write_bandwidth = INIT_BW;
 	wb->dirty_ratelimit = INIT_BW;
@@ -174,10 +241,9 @@ u64 pos_ratio_polynom(u64 setpoint, u64 dirty, u64 limit)
  * Of all dirty pages, times that of this disk's: a straight line through 1 at its share of the setpoint,
  * which is steep where the share is small; and a disk with next to nothing to write gets more.
  */
-u64 wb_position_ratio(const struct bdi_writeback *wb, u64 thresh, u64 background, u64 dirty,
-                      u64 wb_thresh, u64 wb_dirty)
+u64 wb_position_ratio(const struct bdi_writeback *wb, u64 limit, u64 thresh, u64 background,
+                      u64 dirty, u64 wb_thresh, u64 wb_dirty)
 {
-	u64 limit = hard_dirty_limit(wb, thresh);
 	u64 setpoint = ((thresh + background) / 2 + limit) / 2;
 	u64 ratio, x, wb_setpoint, span, intercept;
 
@@ -205,6 +271,7 @@ u64 wb_position_ratio(const struct bdi_writeback *wb, u64 thresh, u64 background
 struct dirty_state {
 	unsigned long background;
 	unsigned long thresh;
+	unsigned long limit; /* the threshold, or what it has been lately */
 	unsigned long dirty;
 	unsigned long wb_thresh;
 	unsigned long wb_dirty;
@@ -213,14 +280,16 @@ struct dirty_state {
 static void dirty_state_read(struct machine *m, struct bdi_writeback *wb, struct dirty_state *s)
 {
 	global_dirty_limits(m, &s->background, &s->thresh);
+	s->limit = hard_dirty_limit(m, s->thresh);
 	s->dirty = nr_dirty_and_writeback(m);
-	s->wb_thresh = wb_dirty_limit(s->thresh);
-	s->wb_dirty = wb_dirty(m, wb);
+	s->wb_thresh = prop_share(m, wb, s->thresh);
+	s->wb_dirty = wb_dirty(wb);
 }
 
 static u64 position_ratio(const struct bdi_writeback *wb, const struct dirty_state *s)
 {
-	return wb_position_ratio(wb, s->thresh, s->background, s->dirty, s->wb_thresh, s->wb_dirty);
+	return wb_position_ratio(wb, s->limit, s->thresh, s->background, s->dirty, s->wb_thresh,
+	                         s->wb_dirty);
 }
 
 /* Over three seconds or so; and a second, smoother one that follows only what goes on. */
@@ -274,8 +343,7 @@ static void step_ratelimit(struct bdi_writeback *wb, u64 balanced, u64 task, boo
 static void update_dirty_ratelimit(struct machine *m, struct bdi_writeback *wb,
                                    const struct dirty_state *s, u64 elapsed, u64 dirtied)
 {
-	u64 limit = hard_dirty_limit(wb, s->thresh);
-	u64 setpoint = ((s->thresh + s->background) / 2 + limit) / 2;
+	u64 setpoint = ((s->thresh + s->background) / 2 + s->limit) / 2;
 	u64 dirty_rate = (dirtied - wb->dirtied_stamp) * hz(m) / elapsed;
 	u64 task = (wb->dirty_ratelimit * position_ratio(wb, s) >> RATELIMIT_SHIFT) + 1;
 	u64 balanced = task * wb->avg_write_bandwidth / (dirty_rate | 1);
@@ -298,7 +366,7 @@ static void update_bandwidth(struct machine *m, struct bdi_writeback *wb,
 	/* A period in which nothing was done says nothing about the disk. */
 	if (elapsed <= hz(m) || wb->bw_stamp >= start) {
 		if (s) {
-			update_dirty_limit(m, wb, s->thresh, s->dirty);
+			update_dirty_limit(m, s->thresh, s->dirty);
 			update_dirty_ratelimit(m, wb, s, elapsed, dirtied);
 		}
 		update_write_bandwidth(m, wb, elapsed, written);
@@ -475,7 +543,7 @@ static void balance_dirty_pages_write(struct machine *m, struct bdi_writeback *w
 		if (!exceeded)
 			break;
 		WRITE_ONCE(wb->dirty_exceeded, true);
-		if (global_page_state(m, NR_FILE_DIRTY) > s.wb_thresh) {
+		if (READ_ONCE(wb->nr_reclaimable) > s.wb_thresh) {
 			wrote += writeback_inodes_wb(m, wb, chunk);
 			if (wrote >= chunk)
 				break;
@@ -508,7 +576,7 @@ static bool must_look(struct machine *m, const struct bdi_writeback *wb, struct 
 		limit = min_t(u32, limit, EXCEEDED_PAGES);
 	if (unlikely(t->nr_dirtied >= limit)) {
 		d->nr_dirtied = 0;
-	} else if (unlikely(d->nr_dirtied >= wb->ratelimit)) {
+	} else if (unlikely(d->nr_dirtied >= m->fs->domain.ratelimit)) {
 		d->nr_dirtied = 0;
 		limit = 0;
 	}
@@ -524,9 +592,12 @@ static bool must_look(struct machine *m, const struct bdi_writeback *wb, struct 
 void balance_dirty_pages_ratelimited(struct machine *m, struct address_space *mapping)
 {
 	struct task *t = current_task();
-	struct bdi_writeback *wb = &m->fs->wb;
+	struct bdi_writeback *wb;
 
-	if (!mapping || mapping_is_shmem(mapping) || likely(!must_look(m, wb, t)))
+	if (!mapping || mapping_is_shmem(mapping))
+		return;
+	wb = mapping_wb(mapping);
+	if (likely(!must_look(m, wb, t)))
 		return;
 	charge(COST_DIRTY_LIMITS);
 	if (m->knob.dirty_throttle == DIRTY_THROTTLE_PAUSE)

@@ -16,14 +16,28 @@ static struct inode *inode_of(struct machine *m, u32 ino)
 	return pool_ptr(&m->slab[SLAB_INODE].pool, ino);
 }
 
-int machine_file_create(struct machine *m, const char *name, u64 size, bool sparse, u32 *ino)
+static int file_create(struct machine *m, struct super_block *sb, const char *name, u64 size,
+                       bool sparse, u32 *ino)
 {
 	struct inode *inode;
-	int err = inode_create(m, name, size, sparse, &inode);
+	int err = inode_create(m, sb, name, size, sparse, &inode);
 
 	if (!err)
 		*ino = inode->i_data.number;
 	return err;
+}
+
+int machine_file_create(struct machine *m, const char *name, u64 size, bool sparse, u32 *ino)
+{
+	return file_create(m, &m->fs->sb[0], name, size, sparse, ino);
+}
+
+int machine_file_create_on(struct machine *m, u32 disk, const char *name, u64 size, bool sparse,
+                           u32 *ino)
+{
+	for_each_sb(m, sb) if (sb->has_disk &&
+	                       sb->disk == disk) return file_create(m, sb, name, size, sparse, ino);
+	return -ENODEV;
 }
 
 int do_open(struct machine *m, u32 ino, u32 *fd)
@@ -228,7 +242,7 @@ int do_fadvise(struct machine *m, u32 fd, u64 offset, u64 len, enum mm_fadvice a
 		break;
 	case MM_FADV_DONTNEED:
 		/* Starts writing what is dirty, for a later call; takes whole pages that are clean. */
-		if (!m->fs->has_disk || !world_disk_congested(m->world, m->fs->disk, true))
+		if (!bdi_congested(m, mapping, true))
 			filemap_flush(m, mapping);
 		first = DIV_ROUND_UP(offset, PAGE_SIZE);
 		end = len ? end >> PAGE_SHIFT : XA_INDEX_MAX + 1;

@@ -168,10 +168,7 @@ static void mod_writeback(struct machine *m, struct page *page, long delta)
 	world_irq_save();
 	mod_node_state(z, NR_WRITEBACK, delta);
 	if (page_mapping(m, page)) {
-		struct bdi_writeback *wb = &m->fs->wb;
-
-		wb->nr_writeback += (u64)delta;
-		wb->nr_written += delta < 0;
+		wb_count_writeback(m, mapping_wb(page_mapping(m, page)), delta);
 	}
 	if (!z->lruvec->zone)
 		mod_zone_state(z, NR_ZONE_WRITE_PENDING, delta);
@@ -343,7 +340,7 @@ void __delete_from_page_cache(struct machine *m, struct page *page, u64 shadow)
 		mod_node_state(z, NR_SHMEM, -1);
 	/* Redirtied after truncation had cleaned it, by who still had it mapped. */
 	if (unlikely(page_test(page, PG_dirty)))
-		account_page_cleaned(m, page);
+		account_page_cleaned(m, page, mapping);
 }
 
 void delete_from_page_cache(struct machine *m, struct page *page)

@@ -174,7 +174,7 @@ static struct page *grab_cache_page(struct machine *m, struct inode *inode, u64 
 			put_page(m, page);
 			continue;
 		}
-		page = alloc_page(m, GFP_HIGHUSER_MOVABLE);
+		page = alloc_page(m, GFP_HIGHUSER_MOVABLE | __GFP_WRITE);
 		if (!page)
 			return NULL;
 		err = add_to_page_cache_lru(m, page, mapping, index, GFP_NOFS);
@@ -192,7 +192,7 @@ static int fill_the_rest(struct machine *m, struct inode *inode, struct page *pa
 	u64 block;
 
 	/* Behind the end, or in a hole, there is nothing to read. */
-	if ((pos & PAGE_MASK) >= inode->i_size || !inode_bmap(m, inode, page->index, &block)) {
+	if ((pos & PAGE_MASK) >= inode->i_size || !inode_bmap(inode, page->index, &block)) {
 		world_frame_clear(page_to_pfn(m, page));
 		page_set(page, PG_uptodate);
 		return 0;

@@ -14,8 +14,8 @@
  * have more on b_more_io for the next round. While an inode is written AS_SYNC is set: nobody else writes
  * it by its list, and who frees it waits.
  *
- * One flusher, since one disk has files. In Linux it is a work item of an unbound workqueue (3.10), or a
- * thread named for the disk (2.6.32); a task of its own stands for both.
+ * In Linux it is a work item of an unbound workqueue (3.10), or a thread named for the disk (2.6.32); a
+ * task of its own for each disk stands for both.
  *
  * Left out: inodes that are dirty themselves, laptop mode, cgroups' own flushers (4.2).
  */
@@ -28,11 +28,6 @@
 #define MIN_WRITEBACK_PAGES (4096UL >> (PAGE_SHIFT - 10))
 #define TURN_NS 100000000UL /* after so long it looks whether there is something else to do */
 #define CENTISEC_NS 10000000UL
-
-static struct bdi_writeback *the_wb(struct machine *m)
-{
-	return &m->fs->wb;
-}
 
 static struct address_space *wb_entry(struct list_head *entry)
 {
@@ -77,11 +72,8 @@ void wb_start_background(struct machine *m, struct bdi_writeback *wb)
 	wb_kick(wb);
 }
 
-void wakeup_flusher_threads(struct machine *m, unsigned long nr)
+static void wakeup_flusher(struct bdi_writeback *wb, unsigned long nr)
 {
-	struct bdi_writeback *wb = the_wb(m);
-
-	world_order();
 	if (!wb_has_dirty_io(wb))
 		return;
 	if (nr)
@@ -93,11 +85,17 @@ void wakeup_flusher_threads(struct machine *m, unsigned long nr)
 	wb_kick(wb);
 }
 
+void wakeup_flusher_threads(struct machine *m, unsigned long nr)
+{
+	world_order();
+	for_each_sb(m, sb) wakeup_flusher(&sb->wb, nr);
+}
+
 /* ---- lists ----------------------------------------------------------------------------------------- */
 
 void mark_inode_dirty_pages(struct machine *m, struct address_space *mapping)
 {
-	struct bdi_writeback *wb = the_wb(m);
+	struct bdi_writeback *wb = mapping_wb(mapping);
 
 	world_order();
 	if (likely(!list_empty(&mapping->wb_list)))
@@ -164,13 +162,14 @@ static void wait_inode_written(struct bdi_writeback *wb, const struct address_sp
 	spin_lock_irq(&wb->list_lock);
 }
 
-void inode_wb_del(struct machine *m, struct address_space *mapping)
+void inode_wb_del(struct address_space *mapping)
 {
-	struct bdi_writeback *wb = the_wb(m);
+	struct bdi_writeback *wb;
 
 	world_order();
 	if (list_empty(&mapping->wb_list))
 		return;
+	wb = mapping_wb(mapping);
 	spin_lock_irq(&wb->list_lock);
 	while (mapping->flags & AS_SYNC)
 		wait_inode_written(wb, mapping);
@@ -181,13 +180,14 @@ void inode_wb_del(struct machine *m, struct address_space *mapping)
 /* ---- one inode's turn -------------------------------------------------------------------------------- */
 
 /* How much of one file at a time: half a second's worth, in multiples of 4 MiB. */
-static long chunk_size(const struct bdi_writeback *wb, const struct wb_work *work)
+static long chunk_size(const struct machine *m, const struct bdi_writeback *wb,
+                       const struct wb_work *work)
 {
 	u64 pages;
 
 	if (work->sync_all)
 		return LONG_MAX;
-	pages = min(wb->avg_write_bandwidth / 2, wb->dirty_limit / 8);
+	pages = min(wb->avg_write_bandwidth / 2, m->fs->domain.dirty_limit / 8);
 	pages = min(pages, (u64)work->nr_pages);
 	return (long)round_down(pages + MIN_WRITEBACK_PAGES, MIN_WRITEBACK_PAGES);
 }
@@ -208,7 +208,7 @@ static void requeue_inode(struct machine *m, struct bdi_writeback *wb,
 static long writeback_single_inode(struct machine *m, struct bdi_writeback *wb,
                                    struct address_space *mapping, struct wb_work *work)
 {
-	long chunk = chunk_size(wb, work);
+	long chunk = chunk_size(m, wb, work);
 	struct writeback_control wbc = {
 		.nr_to_write = chunk,
 		.range_end = XA_INDEX_MAX,
@@ -276,7 +276,7 @@ static void wb_writeback(struct machine *m, struct bdi_writeback *wb, struct wb_
 
 		if ((work->for_background || work->for_kupdate) && wb_has_work(wb))
 			break;
-		if (work->for_background && !over_bground_thresh(m))
+		if (work->for_background && !over_bground_thresh(m, wb))
 			break;
 		if (work->for_kupdate)
 			work->older_than =
@@ -348,7 +348,7 @@ static void check_background(struct machine *m, struct bdi_writeback *wb)
 {
 	struct wb_work work = {.nr_pages = LONG_MAX, .for_background = true};
 
-	if (over_bground_thresh(m))
+	if (over_bground_thresh(m, wb))
 		wb_writeback(m, wb, &work);
 }
 
@@ -392,9 +392,9 @@ static void wb_workfn(void *arg)
 	}
 }
 
-int writeback_init(struct machine *m)
+static void wb_init(struct machine *m, struct super_block *sb)
 {
-	struct bdi_writeback *wb = the_wb(m);
+	struct bdi_writeback *wb = &sb->wb;
 
 	wb->machine = m;
 	spin_lock_init(m->world, &wb->list_lock, LOCK_WB);
@@ -404,12 +404,17 @@ int writeback_init(struct machine *m)
 	INIT_LIST_HEAD(&wb->works);
 	init_waitqueue_head(&wb->wait);
 	init_waitqueue_head(&wb->inode_wait);
-	wb_rates_init(m, wb);
-	if (!m->fs->has_disk)
-		return 0;
+	wb_rates_init(wb);
+	if (!sb->has_disk)
+		return;
 	wb->flusher = arena_new(&m->arena, struct task);
 	kthread_run(m, wb->flusher, "flusher", WORLD_TASK_KTHREAD, wb_workfn, wb, -1);
-	return 0;
+}
+
+void writeback_init(struct machine *m)
+{
+	dirty_limits_init(m);
+	for_each_sb(m, sb) wb_init(m, sb);
 }
 
 /* ---- others who write ------------------------------------------------------------------------------------ */
@@ -427,13 +432,9 @@ long writeback_inodes_wb(struct machine *m, struct bdi_writeback *wb, long nr)
 	return wrote;
 }
 
-/*
- * First what can be started without waiting, then the flusher goes over all that was dirty when we came,
- * and waits for each; at last what others had begun to write before.
- */
-void sync_inodes(struct machine *m)
+/* The flusher goes over all that was dirty when we came, and waits for each. May switch tasks. */
+static void sync_inodes_sb(struct machine *m, struct bdi_writeback *wb)
 {
-	struct bdi_writeback *wb = the_wb(m);
 	struct completion done;
 	struct wb_work work = {
 		.done = &done,
@@ -444,13 +445,22 @@ void sync_inodes(struct machine *m)
 
 	if (!wb->flusher)
 		return;
-	wakeup_flusher_threads(m, 0);
 	init_completion(m, &done);
 	spin_lock_irq(&wb->list_lock);
 	list_add_tail(&work.list, &wb->works);
 	spin_unlock_irq(&wb->list_lock);
 	wb_kick(wb);
 	wait_for_completion(&done);
+}
+
+/*
+ * First what can be started without waiting, then one disk after another; at last what others had begun
+ * to write before.
+ */
+void sync_inodes(struct machine *m)
+{
+	wakeup_flusher_threads(m, 0);
+	for_each_sb(m, sb) sync_inodes_sb(m, &sb->wb);
 	wait_inodes_written(m);
 }
 
@@ -470,11 +480,8 @@ static void audit_list(struct machine *m, struct list_head *list, bool sorted)
 	}
 }
 
-/* Between tasks. */
-void wb_audit(struct machine *m)
+static void audit_wb(struct machine *m, struct bdi_writeback *wb)
 {
-	struct bdi_writeback *wb = the_wb(m);
-
 	audit_list(m, &wb->b_dirty, true);
 	audit_list(m, &wb->b_io, false);
 	audit_list(m, &wb->b_more_io, false);
@@ -485,4 +492,18 @@ void wb_audit(struct machine *m)
 	VM_BUG_ON_MSG(wb->flusher && wb_has_dirty_io(wb) && m->knob.dirty_writeback_centisecs &&
 	                      !wb->timer.expires && !wb->running && !wb->kicked,
 	              "inodes are dirty, and nothing will write them");
+}
+
+/* Between tasks. */
+void wb_audit(struct machine *m)
+{
+	const struct prop_global *g = &m->fs->domain.completions;
+
+	for_each_sb(m, sb)
+	{
+		audit_wb(m, &sb->wb);
+		VM_BUG_ON_MSG(sb->wb.completions.events > g->events,
+		              "a disk has written %lu pages lately, all together %lu",
+		              sb->wb.completions.events, g->events);
+	}
 }

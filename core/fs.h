@@ -7,7 +7,7 @@
  * scenario's affair.
  *
  * Letters: (c) constant after creation  (I) inode->i_mutex  (t) mapping->tree_lock, irq-safe
- *   (R) mapping's i_mmap lock  (B) fs->lock  (a) atomic
+ *   (R) mapping's i_mmap lock  (B) sb->lock  (a) atomic
  */
 #ifndef CORE_FS_H
 #define CORE_FS_H
@@ -51,6 +51,7 @@ struct extent {
 
 struct inode {
 	struct address_space i_data; /* first */
+	struct super_block *i_sb;    /* (c) NULL: of a tmpfs */
 	u32 i_count;                 /* (a) open files and mappings */
 	u32 i_nlink;                 /* (a) 0: goes with its last user */
 	u64 i_size;                  /* (a) bytes; changed under i_mutex */
@@ -83,7 +84,8 @@ struct file {
 	struct file_ra_state f_ra;
 };
 
-struct fs {
+/* The file system of one disk, with what Linux keeps in the disk's struct backing_dev_info. */
+struct super_block {
 	struct machine *machine;
 	bool has_disk;       /* (c) else there is no room for data: sparse files only */
 	u32 disk;            /* (c) */
@@ -93,13 +95,22 @@ struct fs {
 	unsigned long *used; /* (B) [nr_blocks] bits */
 	struct arena arena;  /* of the bitmap */
 	struct spinlock lock;
+	struct bdi_writeback wb;
+};
+
+struct fs {
+	u32 nr_sb; /* (c) at least one, also without any disk */
+	struct super_block sb[HW_MAX_DISKS];
+	struct wb_domain domain; /* what dirty pages of all of them share */
 	u64 nr_shmem;            /* (a) pages of the tmpfs, */
 	u64 max_shmem;           /* (c) and how many there may be */
 	struct list_head inodes; /* all */
 	u64 nr_inodes_created;
 	u64 nr_io_errors[2]; /* (a) pages whose read, write failed */
-	struct bdi_writeback wb;
 };
+
+#define for_each_sb(m, sb)                                                                         \
+	for (struct super_block *sb = (m)->fs->sb; sb < (m)->fs->sb + (m)->fs->nr_sb; sb++)
 
 /* ---- numbers and pointers ---------------------------------------------------------------------- */
 
@@ -135,13 +146,30 @@ static inline u64 inode_pages(const struct inode *inode)
 /* No file is longer (s_maxbytes): as ext4's with blocks of 4 KiB, whose numbers have 32 bits. */
 #define FILE_BYTES_MAX ((u64)UINT32_MAX << PAGE_SHIFT)
 
+static inline struct bdi_writeback *mapping_wb(const struct address_space *mapping)
+{
+	return &mapping->host->i_sb->wb;
+}
+
+/* The disk of @mapping's file has as much to do as it takes (@write: in that direction). */
+static inline bool bdi_congested(struct machine *m, const struct address_space *mapping, bool write)
+{
+	const struct super_block *sb = mapping->host->i_sb;
+
+	return sb && sb->has_disk && world_disk_congested(m->world, sb->disk, write);
+}
+
 /* ---- inode.c: inodes, blocks, open files --------------------------------------------------------- */
 
 int fs_init(struct machine *m); /* boot */
 void fs_destroy(struct machine *m);
 
-/* A file of @size bytes that exists; with all its blocks on the disk, or (@sparse) none. -ENOSPC. */
-int inode_create(struct machine *m, const char *name, u64 size, bool sparse, struct inode **out);
+/*
+ * A file of @size bytes that exists on @sb (NULL: in memory only); with all its blocks on the disk, or
+ * (@sparse) none. -ENOSPC.
+ */
+int inode_create(struct machine *m, struct super_block *sb, const char *name, u64 size, bool sparse,
+                 struct inode **out);
 void iget(struct inode *inode);
 void iput(struct machine *m, struct inode *inode); /* the last one of an unlinked file frees it */
 int file_open(struct machine *m, struct inode *inode, struct file **out);
@@ -151,7 +179,7 @@ void fput(struct machine *m, struct file *file);
 struct file *fd_file(struct machine *m, u32 fd); /* file.c */
 
 /* The block of page @index; false: a hole. */
-bool inode_bmap(struct machine *m, struct inode *inode, u64 index, u64 *block);
+bool inode_bmap(struct inode *inode, u64 index, u64 *block);
 /* The same, allocating it. -ENOSPC. */
 int inode_get_block(struct machine *m, struct inode *inode, u64 index, u64 *block);
 void inode_free_blocks(struct machine *m, struct inode *inode, u64 from_index);
@@ -223,8 +251,8 @@ bool set_page_dirty(struct machine *m, struct page *page);
 bool clear_page_dirty_for_io(struct machine *m, struct page *page);
 /* Page locked: its contents are of no interest any more. */
 void cancel_dirty_page(struct machine *m, struct page *page);
-void account_page_cleaned(struct machine *m,
-                          struct page *page); /* one that leaves the cache dirty */
+/* One that leaves the cache of @mapping dirty. */
+void account_page_cleaned(struct machine *m, struct page *page, struct address_space *mapping);
 /* After pages of @mapping were dirtied: the dirtier may have to wait. May switch tasks. */
 void balance_dirty_pages_ratelimited(struct machine *m, struct address_space *mapping);
 

@@ -12,13 +12,22 @@ struct fs_census {
 	struct address_space *mapping;
 	unsigned long nr_pages; /* of the mapping */
 	unsigned long nr_shadows;
+	unsigned long nr_dirty_here;
 	unsigned long nr_dirty; /* of all */
 	unsigned long nr_mapped;
 	unsigned long nr_cached;
 	unsigned long nr_shmem;
-	u64 nr_blocks;       /* of all */
-	unsigned long *used; /* blocks found in extents */
+	struct sb_census {
+		u64 nr_blocks;       /* of all files on it */
+		unsigned long *used; /* blocks found in extents */
+		unsigned long nr_dirty;
+	} sb[HW_MAX_DISKS];
 };
+
+static struct sb_census *census_of(struct fs_census *c, const struct inode *inode)
+{
+	return &c->sb[inode->i_sb - c->m->fs->sb];
+}
 
 static void audit_entry(struct machine *m, u64 index, u64 entry, u32 marks, void *arg)
 {
@@ -55,11 +64,13 @@ static void audit_entry(struct machine *m, u64 index, u64 entry, u32 marks, void
 	VM_BUG_ON(page->refcount < 1 + page->mapcount + page_test(page, PG_private));
 	VM_BUG_ON(dirty && list_empty(&c->mapping->wb_list));
 	c->nr_dirty += dirty;
+	c->nr_dirty_here += dirty;
 	c->nr_mapped += page_mapped(page);
 }
 
 static void audit_extents(struct fs_census *c, const struct inode *inode)
 {
+	struct sb_census *on = census_of(c, inode);
 	u64 nr_blocks = 0;
 	u64 end = 0;
 
@@ -69,13 +80,13 @@ static void audit_extents(struct fs_census *c, const struct inode *inode)
 		VM_BUG_ON_MSG(e->index < end || !e->nr, "%s: extents overlap at page 0x%lx",
 		              inode->name, e->index);
 		for (u64 b = e->block; b < e->block + e->nr; b++)
-			VM_BUG_ON_MSG(__test_and_set_bit(b, c->used), "block 0x%lx has two owners",
+			VM_BUG_ON_MSG(__test_and_set_bit(b, on->used), "block 0x%lx has two owners",
 			              b);
 		end = e->index + e->nr;
 		nr_blocks += e->nr;
 	}
 	VM_BUG_ON(nr_blocks != inode->nr_blocks);
-	c->nr_blocks += nr_blocks;
+	on->nr_blocks += nr_blocks;
 }
 
 static void audit_inode(struct fs_census *c, struct inode *inode)
@@ -86,34 +97,56 @@ static void audit_inode(struct fs_census *c, struct inode *inode)
 	c->mapping = mapping;
 	c->nr_pages = 0;
 	c->nr_shadows = 0;
+	c->nr_dirty_here = 0;
 	xa_audit(c->m, &mapping->i_pages, audit_entry, c);
 	VM_BUG_ON_MSG(c->nr_pages != mapping->nrpages, "%s: nrpages %lu, counted %lu", inode->name,
 	              mapping->nrpages, c->nr_pages);
 	VM_BUG_ON_MSG(c->nr_shadows != mapping->nrexceptional, "%s: %lu shadows, counted %lu",
 	              inode->name, mapping->nrexceptional, c->nr_shadows);
 	c->nr_cached += c->nr_pages;
+	if (!inode->i_sb) {
+		VM_BUG_ON(inode->extents.node || c->nr_dirty_here);
+		return;
+	}
+	census_of(c, inode)->nr_dirty += c->nr_dirty_here;
 	audit_extents(c, inode);
+}
+
+static void audit_sb(const struct super_block *sb, const struct sb_census *c)
+{
+	VM_BUG_ON_MSG(c->nr_blocks + sb->nr_free != sb->nr_blocks,
+	              "%lu blocks belong to files and %lu are free, of %lu", c->nr_blocks,
+	              sb->nr_free, sb->nr_blocks);
+	for (u64 i = 0; i < DIV_ROUND_UP(sb->nr_blocks, 64); i++)
+		VM_BUG_ON_MSG(c->used[i] != sb->used[i], "the bitmap is wrong near block 0x%lx",
+		              i * 64);
+	VM_BUG_ON_MSG(c->nr_dirty != sb->wb.nr_reclaimable,
+	              "%lu pages of a disk's files are dirty, which counted %lu", c->nr_dirty,
+	              sb->wb.nr_reclaimable);
 }
 
 /* Between tasks. */
 void fs_audit(struct machine *m)
 {
-	struct fs *fs = m->fs;
 	struct fs_census c = {.m = m};
 	struct inode *inode;
 	long cached = item_exact(m, NR_FILE_PAGES) - item_exact(m, NR_SWAPCACHE);
 
-	c.used = calloc(fs->nr_blocks / 64 + 1, sizeof(*c.used));
-	if (!c.used)
-		panic("no host memory to audit %lu blocks", fs->nr_blocks);
-	list_for_each_entry (inode, &fs->inodes, list)
+	for_each_sb(m, sb)
+	{
+		unsigned long *used = calloc(sb->nr_blocks / 64 + 1, sizeof(*used));
+
+		if (!used)
+			panic("no host memory to audit %lu blocks", sb->nr_blocks);
+		c.sb[sb - m->fs->sb].used = used;
+	}
+	list_for_each_entry (inode, &m->fs->inodes, list)
 		audit_inode(&c, inode);
-	VM_BUG_ON_MSG(c.nr_blocks + fs->nr_free != fs->nr_blocks,
-	              "%lu blocks belong to files and %lu are free, of %lu", c.nr_blocks,
-	              fs->nr_free, fs->nr_blocks);
-	for (u64 i = 0; i < DIV_ROUND_UP(fs->nr_blocks, 64); i++)
-		VM_BUG_ON_MSG(c.used[i] != fs->used[i], "the bitmap is wrong near block 0x%lx",
-		              i * 64);
+	for_each_sb(m, sb)
+	{
+		audit_sb(sb, &c.sb[sb - m->fs->sb]);
+		free(c.sb[sb - m->fs->sb].used);
+	}
 	VM_BUG_ON_MSG((long)c.nr_cached != cached, "%lu pages are in files, nr_file_pages says %ld",
 	              c.nr_cached, cached);
 	VM_BUG_ON_MSG((long)c.nr_dirty != item_exact(m, NR_FILE_DIRTY),
@@ -122,6 +155,5 @@ void fs_audit(struct machine *m)
 	              item_exact(m, NR_SHMEM), c.nr_shmem);
 	VM_BUG_ON_MSG((long)c.nr_mapped != item_exact(m, NR_FILE_MAPPED),
 	              "nr_mapped is %ld, counted %lu", item_exact(m, NR_FILE_MAPPED), c.nr_mapped);
-	free(c.used);
 	wb_audit(m);
 }

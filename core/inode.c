@@ -24,44 +24,50 @@
 
 /* ---- the file system ------------------------------------------------------------------------------- */
 
-/* The first disk that is not for swap. */
-static bool find_disk(const struct machine *m, u32 *disk)
+static struct super_block *sb_add(struct machine *m)
 {
-	const struct hw_machine *hw = m->world->hw;
+	struct super_block *sb = &m->fs->sb[m->fs->nr_sb++];
 
-	for (u32 i = 0; i < hw->nr_disks; i++) {
-		if (hw->disk[i].files) {
-			*disk = i;
-			return true;
-		}
-	}
-	return false;
+	sb->machine = m;
+	spin_lock_init(m->world, &sb->lock, LOCK_FS);
+	return sb;
 }
 
+static int sb_fill(struct machine *m, struct super_block *sb, u32 disk)
+{
+	sb->has_disk = true;
+	sb->disk = disk;
+	sb->nr_blocks = m->world->hw->disk[disk].size_bytes / PAGE_SIZE;
+	sb->nr_free = sb->nr_blocks;
+	if (arena_init(&sb->arena, sb->nr_blocks / 8 + PAGE_SIZE, "block bitmap"))
+		return -ENOMEM;
+	sb->used = arena_array(&sb->arena, unsigned long, DIV_ROUND_UP(sb->nr_blocks, 64));
+	return 0;
+}
+
+/* One for each disk that is not for swap; if there is none, one that holds sparse files only. */
 int fs_init(struct machine *m)
 {
+	const struct hw_machine *hw = m->world->hw;
 	struct fs *fs = arena_new(&m->arena, struct fs);
+	int err = 0;
 
 	m->fs = fs;
-	fs->machine = m;
 	INIT_LIST_HEAD(&fs->inodes);
-	spin_lock_init(m->world, &fs->lock, LOCK_FS);
 	fs->max_shmem = m->totalram_pages / 2;
-	fs->has_disk = find_disk(m, &fs->disk);
-	if (!fs->has_disk)
-		return 0;
-	fs->nr_blocks = m->world->hw->disk[fs->disk].size_bytes / PAGE_SIZE;
-	fs->nr_free = fs->nr_blocks;
-	if (arena_init(&fs->arena, fs->nr_blocks / 8 + PAGE_SIZE, "block bitmap"))
-		return -ENOMEM;
-	fs->used = arena_array(&fs->arena, unsigned long, DIV_ROUND_UP(fs->nr_blocks, 64));
-	return 0;
+	for (u32 i = 0; !err && i < hw->nr_disks; i++)
+		if (hw->disk[i].files)
+			err = sb_fill(m, sb_add(m), i);
+	if (!fs->nr_sb)
+		sb_add(m);
+	return err;
 }
 
 void fs_destroy(struct machine *m)
 {
-	if (m->fs)
-		arena_destroy(&m->fs->arena);
+	if (!m->fs)
+		return;
+	for_each_sb(m, sb) arena_destroy(&sb->arena);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------ */
@@ -71,7 +77,7 @@ static struct extent *rb_extent(struct rb_node *node)
 	return rb_entry_safe(node, struct extent, rb);
 }
 
-/* The last extent that begins at or below @index. fs->lock held, or nobody else there. */
+/* The last extent that begins at or below @index. sb->lock held, or nobody else there. */
 static struct extent *extent_before(const struct inode *inode, u64 index)
 {
 	struct rb_node *node = inode->extents.node;
@@ -113,44 +119,44 @@ static bool __inode_bmap(const struct inode *inode, u64 index, u64 *block)
 	return true;
 }
 
-bool inode_bmap(struct machine *m, struct inode *inode, u64 index, u64 *block)
+bool inode_bmap(struct inode *inode, u64 index, u64 *block)
 {
 	bool found;
 
 	charge(COST_BLOCK_MAP);
 	if (!inode->extents.node)
 		return false;
-	spin_lock(&m->fs->lock);
+	spin_lock(&inode->i_sb->lock);
 	found = __inode_bmap(inode, index, block);
-	spin_unlock(&m->fs->lock);
+	spin_unlock(&inode->i_sb->lock);
 	return found;
 }
 
-/* The first free block at or behind @goal, else from the start; fs->lock held, some are free. */
-static u64 find_free_block(const struct fs *fs, u64 goal)
+/* The first free block at or behind @goal, else from the start; sb->lock held, some are free. */
+static u64 find_free_block(const struct super_block *sb, u64 goal)
 {
-	u64 block = find_next_zero_bit(fs->used, fs->nr_blocks, goal);
+	u64 block = find_next_zero_bit(sb->used, sb->nr_blocks, goal);
 
-	if (block >= fs->nr_blocks)
-		block = find_next_zero_bit(fs->used, fs->nr_blocks, 0);
-	VM_BUG_ON(block >= fs->nr_blocks);
+	if (block >= sb->nr_blocks)
+		block = find_next_zero_bit(sb->used, sb->nr_blocks, 0);
+	VM_BUG_ON(block >= sb->nr_blocks);
 	return block;
 }
 
 /* How many of @want are free from @block on. */
-static u64 free_run(const struct fs *fs, u64 block, u64 want)
+static u64 free_run(const struct super_block *sb, u64 block, u64 want)
 {
-	u64 end = find_next_bit(fs->used, min(block + want, fs->nr_blocks), block);
+	u64 end = find_next_bit(sb->used, min(block + want, sb->nr_blocks), block);
 
 	return end - block;
 }
 
-static void take_blocks(struct fs *fs, u64 block, u64 nr)
+static void take_blocks(struct super_block *sb, u64 block, u64 nr)
 {
 	for (u64 i = 0; i < nr; i++)
-		__set_bit(block + i, fs->used);
-	fs->nr_free -= nr;
-	fs->next = block + nr;
+		__set_bit(block + i, sb->used);
+	sb->nr_free -= nr;
+	sb->next = block + nr;
 }
 
 /*
@@ -166,26 +172,26 @@ static u64 behind_window(const struct machine *m, const struct inode *inode, u64
 
 /*
  * A block for page @index, behind its neighbour's if that is free. @spare is used for an extent of
- * its own if it cannot be part of the neighbour's. fs->lock held.
+ * its own if it cannot be part of the neighbour's. sb->lock held.
  */
 static int allocate_block(struct machine *m, struct inode *inode, u64 index, struct extent **spare,
                           u64 *block)
 {
-	struct fs *fs = m->fs;
+	struct super_block *sb = inode->i_sb;
 	struct extent *before = extent_before(inode, index);
-	u64 behind = before ? before->block + before->nr : fs->nr_blocks;
-	u64 goal = before ? behind : fs->next;
-	u64 next = fs->next;
+	u64 behind = before ? before->block + before->nr : sb->nr_blocks;
+	u64 goal = before ? behind : sb->next;
+	u64 next = sb->next;
 	struct extent *e;
 
-	if (!fs->nr_free)
+	if (!sb->nr_free)
 		return -ENOSPC;
-	if (m->knob.fs_prealloc && behind < fs->nr_blocks && test_bit(behind, fs->used))
+	if (m->knob.fs_prealloc && behind < sb->nr_blocks && test_bit(behind, sb->used))
 		goal = next;
-	*block = find_free_block(fs, goal < fs->nr_blocks ? goal : 0);
-	take_blocks(fs, *block, 1);
+	*block = find_free_block(sb, goal < sb->nr_blocks ? goal : 0);
+	take_blocks(sb, *block, 1);
 	if (m->knob.fs_prealloc)
-		fs->next = *block == behind ? next : behind_window(m, inode, *block);
+		sb->next = *block == behind ? next : behind_window(m, inode, *block);
 	inode->nr_blocks += 1;
 	if (before && before->index + before->nr == index && before->block + before->nr == *block) {
 		before->nr += 1;
@@ -200,47 +206,47 @@ static int allocate_block(struct machine *m, struct inode *inode, u64 index, str
 
 int inode_get_block(struct machine *m, struct inode *inode, u64 index, u64 *block)
 {
-	struct fs *fs = m->fs;
+	struct super_block *sb = inode->i_sb;
 	struct extent *spare;
 	int err = 0;
 
-	if (inode_bmap(m, inode, index, block))
+	if (inode_bmap(inode, index, block))
 		return 0;
-	if (!fs->has_disk)
+	if (!sb->has_disk)
 		return -ENOSPC;
 	spare = slab_alloc(m, SLAB_EXTENT, GFP_NOFS);
 	if (!spare)
 		return -ENOMEM;
 	charge(COST_BLOCK_MAP);
-	spin_lock(&fs->lock);
+	spin_lock(&sb->lock);
 	if (!__inode_bmap(inode, index, block))
 		err = allocate_block(m, inode, index, &spare, block);
-	spin_unlock(&fs->lock);
+	spin_unlock(&sb->lock);
 	if (spare)
 		slab_free(m, SLAB_EXTENT, spare);
 	return err;
 }
 
-/* @nr blocks from @block on are nobody's. fs->lock held. */
-static void release_blocks(struct fs *fs, u64 block, u64 nr)
+/* @nr blocks from @block on are nobody's. sb->lock held. */
+static void release_blocks(struct super_block *sb, u64 block, u64 nr)
 {
 	for (u64 i = 0; i < nr; i++) {
-		VM_BUG_ON(!test_bit(block + i, fs->used));
-		__clear_bit(block + i, fs->used);
+		VM_BUG_ON(!test_bit(block + i, sb->used));
+		__clear_bit(block + i, sb->used);
 	}
-	fs->nr_free += nr;
-	world_disk_discard(fs->machine->world, fs->disk, block * SECTORS_PER_PAGE,
+	sb->nr_free += nr;
+	world_disk_discard(sb->machine->world, sb->disk, block * SECTORS_PER_PAGE,
 	                   nr * SECTORS_PER_PAGE);
 }
 
 void inode_free_blocks(struct machine *m, struct inode *inode, u64 from)
 {
-	struct fs *fs = m->fs;
+	struct super_block *sb = inode->i_sb;
 	struct rb_node *node;
 
 	if (!inode->extents.node)
 		return;
-	spin_lock(&fs->lock);
+	spin_lock(&sb->lock);
 	while ((node = rb_last(&inode->extents))) {
 		struct extent *e = rb_extent(node);
 		u64 keep = from > e->index ? min(from - e->index, e->nr) : 0;
@@ -248,7 +254,7 @@ void inode_free_blocks(struct machine *m, struct inode *inode, u64 from)
 		if (keep == e->nr)
 			break;
 		charge(COST_BLOCK_MAP);
-		release_blocks(fs, e->block + keep, e->nr - keep);
+		release_blocks(sb, e->block + keep, e->nr - keep);
 		inode->nr_blocks -= e->nr - keep;
 		e->nr = keep;
 		if (keep)
@@ -256,16 +262,16 @@ void inode_free_blocks(struct machine *m, struct inode *inode, u64 from)
 		rb_erase(&e->rb, &inode->extents);
 		slab_free(m, SLAB_EXTENT, e);
 	}
-	spin_unlock(&fs->lock);
+	spin_unlock(&sb->lock);
 }
 
 /* Gives an empty file all its blocks, and the world their contents. */
 static int fill_blocks(struct machine *m, struct inode *inode, u64 nr_pages)
 {
-	struct fs *fs = m->fs;
+	struct super_block *sb = inode->i_sb;
 	u64 index = 0;
 
-	if (!fs->has_disk || fs->nr_free < nr_pages)
+	if (!sb->has_disk || sb->nr_free < nr_pages)
 		return -ENOSPC;
 	while (index < nr_pages) {
 		struct extent *e = slab_alloc(m, SLAB_EXTENT, GFP_KERNEL);
@@ -273,15 +279,15 @@ static int fill_blocks(struct machine *m, struct inode *inode, u64 nr_pages)
 
 		if (!e)
 			return -ENOMEM;
-		block = find_free_block(fs, fs->next < fs->nr_blocks ? fs->next : 0);
+		block = find_free_block(sb, sb->next < sb->nr_blocks ? sb->next : 0);
 		*e = (struct extent){.index = index, .block = block};
-		e->nr = free_run(fs, block, nr_pages - index);
-		take_blocks(fs, block, e->nr);
+		e->nr = free_run(sb, block, nr_pages - index);
+		take_blocks(sb, block, e->nr);
 		extent_link(inode, e);
 		inode->nr_blocks += e->nr;
 		for (u64 i = 0; i < e->nr; i++)
 			world_contents_file(WORLD_FILE_ON_DISK, inode->nr_created, index + i,
-			                    (u64)fs->disk << 48 | (block + i));
+			                    (u64)sb->disk << 48 | (block + i));
 		index += e->nr;
 	}
 	return 0;
@@ -303,7 +309,8 @@ static void mapping_init(struct machine *m, struct inode *inode)
 	INIT_LIST_HEAD(&mapping->wb_list);
 }
 
-int inode_create(struct machine *m, const char *name, u64 size, bool sparse, struct inode **out)
+int inode_create(struct machine *m, struct super_block *sb, const char *name, u64 size, bool sparse,
+                 struct inode **out)
 {
 	struct inode *inode = slab_alloc(m, SLAB_INODE, GFP_KERNEL);
 	int err = 0;
@@ -313,6 +320,7 @@ int inode_create(struct machine *m, const char *name, u64 size, bool sparse, str
 	charge(COST_FILE_OP);
 	mapping_init(m, inode);
 	mutex_init(m->world, &inode->i_mutex, LOCK_INODE);
+	inode->i_sb = sb;
 	inode->extents = RB_ROOT;
 	inode->i_nlink = 1;
 	inode->i_size = size;
@@ -340,9 +348,9 @@ void iget(struct inode *inode)
 static void evict_inode(struct machine *m, struct inode *inode)
 {
 	list_del(&inode->list); /* sync() does not meet it any more */
-	inode_wb_del(m, &inode->i_data);
+	inode_wb_del(&inode->i_data);
 	truncate_inode_pages(m, &inode->i_data, 0);
-	inode_wb_del(m, &inode->i_data); /* a page that could not be written became dirty again */
+	inode_wb_del(&inode->i_data); /* a page that could not be written became dirty again */
 	VM_BUG_ON_MSG(inode->i_data.nrpages, "%s is removed with %lu pages in the cache",
 	              inode->name, inode->i_data.nrpages);
 	VM_BUG_ON(inode->i_data.i_mmap.root.node);

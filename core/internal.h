@@ -40,7 +40,8 @@ typedef u32 gfp_t;
 #define __GFP_THISNODE (1u << 15)
 #define __GFP_ZERO (1u << 16)
 #define __GFP_NOWARN (1u << 17)
-#define __GFP_COMP (1u << 18) /* a compound page */
+#define __GFP_COMP (1u << 18)  /* a compound page */
+#define __GFP_WRITE (1u << 19) /* it will be written to, and to a disk */
 
 #define GFP_ATOMIC (__GFP_HIGH | __GFP_KSWAPD_RECLAIM)
 #define GFP_NOWAIT (__GFP_KSWAPD_RECLAIM)
@@ -57,7 +58,8 @@ typedef u32 gfp_t;
 #define ALLOC_OOM (1u << 5)
 #define ALLOC_FAIR (1u << 6) /* 3.12 to 4.7: the fair pass */
 #define ALLOC_KSWAPD (1u << 7)
-#define ALLOC_NOFRAGMENT (1u << 8) /* 6.18: do not take from blocks of another type */
+#define ALLOC_NOFRAGMENT (1u << 8)   /* 6.18: do not take from blocks of another type */
+#define ALLOC_SPREAD_DIRTY (1u << 9) /* 3.3: only where few pages are dirty */
 
 #define SWAP_CLUSTER_MAX 32
 #define DEF_PRIORITY 12

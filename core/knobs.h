@@ -81,6 +81,7 @@
 	E(FILE_PAGEOUT_ANY, "any") E(FILE_PAGEOUT_KSWAPD, "kswapd") E(FILE_PAGEOUT_NEVER, "never")
 #define KNOB_WRITEBACK_END(E) E(WRITEBACK_END_ROTATE, "rotate") E(WRITEBACK_END_FREE, "free")
 #define KNOB_DIRTY_THROTTLE(E) E(DIRTY_THROTTLE_WRITE, "write") E(DIRTY_THROTTLE_PAUSE, "pause")
+#define KNOB_PROPORTIONS(E) E(PROPORTIONS_EVENTS, "events") E(PROPORTIONS_TIME, "time")
 #define KNOB_FLUSHER_WAKEUP(E)                                                                     \
 	E(FLUSHER_WAKEUP_SCANNED, "scanned") E(FLUSHER_WAKEUP_TAIL, "tail_dirty")
 #define KNOB_ZRAM_STREAMS(E) E(ZRAM_STREAMS_ONE, "one") E(ZRAM_STREAMS_PER_CPU, "per_cpu")
@@ -353,6 +354,13 @@
 	ENUM(dirty_throttle, "writeback.throttle", KNOB_DIRTY_THROTTLE, DIRTY_THROTTLE_PAUSE,      \
 	     DIRTY_THROTTLE_PAUSE, "143dfe8611a6 (3.2)",                                           \
 	     "who dirties too many pages writes some himself, or pauses")                          \
+	ENUM(writeback_proportions, "writeback.proportions", KNOB_PROPORTIONS, PROPORTIONS_TIME,   \
+	     PROPORTIONS_TIME, "eb608e3a344b (3.6)",                                               \
+	     "a disk's part in the dirty limits fades by pages written, or every 3 s")             \
+	ENUM(dirty_spread, "writeback.spread", KNOB_OFF_ON, KNOB_ON, KNOB_ON,                      \
+	     "a756cf5908530 (3.3)",                                                                \
+	     "a page to be written to comes from a zone or node that is below its own dirty "      \
+	     "limit")                                                                              \
 	ENUM(flusher_wakeup, "reclaim.flusher_wakeup", KNOB_FLUSHER_WAKEUP,                        \
 	     FLUSHER_WAKEUP_SCANNED, FLUSHER_WAKEUP_TAIL, "726d061fbd36, bbef938429f5 (4.11)",     \
 	     "direct reclaim wakes flushers for as many pages as it scanned, or a dirty tail for " \
@@ -454,6 +462,7 @@ KNOB_DECLARE(journal_policy, KNOB_JOURNAL);
 KNOB_DECLARE(file_pageout_policy, KNOB_FILE_PAGEOUT);
 KNOB_DECLARE(writeback_end_policy, KNOB_WRITEBACK_END);
 KNOB_DECLARE(dirty_throttle_policy, KNOB_DIRTY_THROTTLE);
+KNOB_DECLARE(proportions_policy, KNOB_PROPORTIONS);
 KNOB_DECLARE(flusher_wakeup_policy, KNOB_FLUSHER_WAKEUP);
 #undef KNOB_DECLARE
 #undef E

@@ -175,7 +175,7 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 	if (!ret)
 		khugepaged_init(m);
 	if (!ret)
-		ret = writeback_init(m);
+		writeback_init(m);
 	if (ret == -ENOMEM && has_frames(m))
 		snprintf(err, n, "the host has no address space left for this machine");
 	else if (ret == -ENOMEM)

@@ -139,6 +139,9 @@ int do_mbind(struct machine *m, u64 va, u64 len, enum mm_mempolicy mode, u64 nod
  * files, or (@sparse) all hole. Its number goes to *@ino. -ENOSPC: the disk has not that much left.
  */
 int machine_file_create(struct machine *m, const char *name, u64 size, bool sparse, u32 *ino);
+/* On another disk than the first that holds files. -ENODEV: it holds none. */
+int machine_file_create_on(struct machine *m, u32 disk, const char *name, u64 size, bool sparse,
+                           u32 *ino);
 
 /* The same on a tmpfs: shared memory, empty, of @size bytes. */
 int machine_shm_create(struct machine *m, const char *name, u64 size, u32 *ino);

@@ -175,9 +175,10 @@ struct zone {
 	struct fresh_range *fresh;             /* (Z) taken from fresh[fresh_next] on */
 	u32 nr_fresh;
 	u32 fresh_next;
-	long nr_free;          /* (Z) pages that are free: what NR_FREE_PAGES estimates */
-	long min_unreserved;   /* (c) the min mark without mail 004's reserve */
-	long min_breach_pages; /* (Z) see note_min_breach() */
+	long nr_free; /* (Z) pages that are free: what NR_FREE_PAGES estimates */
+	unsigned long totalreserve_pages; /* (c) of the machine's: its part */
+	long min_unreserved;              /* (c) the min mark without mail 004's reserve */
+	long min_breach_pages;            /* (Z) see note_min_breach() */
 	u8 *pageblock_type; /* (Z) by block from the zone's first on; see get_pageblock_migratetype() */
 
 	/* Where compaction's scanners go on: [0] asynchronous, [1] others. (a) */

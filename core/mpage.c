@@ -84,7 +84,7 @@ void mpage_add(struct mpage *mp, struct page *page, u64 block)
 	count_vm_events(m, mp->write ? PGPGOUT : PGPGIN, KB_PER_PAGE);
 	if (!mp->io) {
 		io = blk_io_alloc(m);
-		io->disk = m->fs->disk;
+		io->disk = mp->inode->i_sb->disk;
 		io->write = mp->write;
 		io->sync = !mp->write;
 		io->nr_pages = 0;
@@ -106,7 +106,7 @@ void mpage_read(struct mpage *mp, struct page *page)
 	u64 block;
 
 	VM_BUG_ON(!page_test(page, PG_locked) || page_test(page, PG_uptodate));
-	if (inode_bmap(m, mp->inode, page->index, &block)) {
+	if (inode_bmap(mp->inode, page->index, &block)) {
 		mpage_add(mp, page, block);
 		return;
 	}

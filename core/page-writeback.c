@@ -18,8 +18,10 @@
 
 /* ---- becoming dirty -------------------------------------------------------------------------------- */
 
-static void mod_dirty(struct machine *m, struct page *page, long delta)
+static void mod_dirty(struct machine *m, struct page *page, struct address_space *mapping,
+                      long delta)
 {
+	struct bdi_writeback *wb = mapping_wb(mapping);
 	struct zone *z = page_zone(m, page);
 
 	world_irq_save();
@@ -28,13 +30,14 @@ static void mod_dirty(struct machine *m, struct page *page, long delta)
 		mod_zone_state(z, NR_ZONE_WRITE_PENDING, delta);
 	if (delta > 0)
 		mod_node_state(z, NR_DIRTIED, delta);
+	wb->nr_reclaimable += (u64)delta;
+	wb->nr_dirtied += delta > 0;
 	world_irq_restore();
 }
 
 /* Who dirties pays: see dirty_limits.c. */
 static void account_dirtier(struct machine *m)
 {
-	m->fs->wb.nr_dirtied += 1;
 	this_cpu(m)->nr_dirtied += 1;
 	if (likely(world_self->task->id > m->nr_world_tasks))
 		current_task()->nr_dirtied += 1;
@@ -65,7 +68,7 @@ bool set_page_dirty(struct machine *m, struct page *page)
 		return false;
 	}
 	page_set(page, PG_dirty);
-	mod_dirty(m, page, 1);
+	mod_dirty(m, page, mapping, 1);
 	account_dirtier(m);
 	xa_set_mark(m, &mapping->i_pages, page->index, PAGECACHE_TAG_DIRTY);
 	spin_unlock_irq(&mapping->tree_lock);
@@ -75,18 +78,18 @@ bool set_page_dirty(struct machine *m, struct page *page)
 
 /* ---- becoming clean --------------------------------------------------------------------------------- */
 
-void account_page_cleaned(struct machine *m, struct page *page)
+void account_page_cleaned(struct machine *m, struct page *page, struct address_space *mapping)
 {
 	page_clear(page, PG_dirty);
 	if (!page_is_shmem(page))
-		mod_dirty(m, page, -1);
+		mod_dirty(m, page, mapping, -1);
 }
 
 void cancel_dirty_page(struct machine *m, struct page *page)
 {
 	VM_BUG_ON(!page_test(page, PG_locked));
 	if (page_test(page, PG_dirty) && page_mapping(m, page))
-		account_page_cleaned(m, page);
+		account_page_cleaned(m, page, page_mapping(m, page));
 }
 
 bool clear_page_dirty_for_io(struct machine *m, struct page *page)
@@ -99,7 +102,7 @@ bool clear_page_dirty_for_io(struct machine *m, struct page *page)
 	world_order();
 	if (!page_test(page, PG_dirty))
 		return false;
-	account_page_cleaned(m, page);
+	account_page_cleaned(m, page, page_mapping(m, page));
 	return true;
 }
 

@@ -8,10 +8,10 @@
  *
  * This is the hottest path of the simulation: one order point per page, no span, no lock of its own.
  *
- * Left out: cpusets, per-node dirty limits, the zonelist cache
- * of NUMA machines before 4.5, bulk allocation, high-atomic pageblocks.
+ * Left out: cpusets, the zonelist cache of NUMA machines before 4.5, bulk allocation, high-atomic pageblocks.
  */
 #include "core/alloc_fast.h"
+#include "core/writeback.h"
 
 #include <stdio.h>
 
@@ -180,6 +180,8 @@ again:
 			skipped = true;
 			continue;
 		}
+		if (unlikely(alloc_flags & ALLOC_SPREAD_DIRTY) && !node_dirty_ok(m, z))
+			continue;
 		if (!zone_allows(m, z, order, highest, alloc_flags) &&
 		    (likely(!m->zone_reclaim_mode) || !node_reclaim(m, z, gfp, order) ||
 		     !zone_allows(m, z, order, highest, alloc_flags)))
@@ -206,6 +208,8 @@ static __always_inline u32 fast_alloc_flags(struct machine *m, gfp_t gfp)
 
 	if (gfp & __GFP_KSWAPD_RECLAIM)
 		alloc_flags |= ALLOC_KSWAPD;
+	if (gfp & __GFP_WRITE && m->knob.dirty_spread)
+		alloc_flags |= ALLOC_SPREAD_DIRTY;
 	if (m->knob.zone_fair)
 		return alloc_flags | ALLOC_FAIR;
 	z = this_node(m)->nr_local_zones ? this_node(m)->zonelist[0] : NULL;

@@ -66,7 +66,9 @@ static const struct preset presets[] = {
 		 {"reclaim.kswapd", KSWAPD_2_6_36},          /* 3.12; it changed little by little */
 		 {"numa.reclaim_distance", 30},              /* 3.16 */
 		 {"reclaim.file_pageout", FILE_PAGEOUT_ANY}, /* 3.2 */
-		 {"writeback.throttle", DIRTY_THROTTLE_WRITE}, /* 3.2 */
+		 {"writeback.throttle", DIRTY_THROTTLE_WRITE},  /* 3.2 */
+		 {"writeback.proportions", PROPORTIONS_EVENTS}, /* 3.6 */
+		 {"writeback.spread", KNOB_OFF},                /* 3.3 */
 		 {"fs.stable_pages", KNOB_ON},     /* 3.9: only where the device needs it */
 		 {"vm.fault_around_bytes", 4096},  /* 3.15 */
 		 {"workingset.file", KNOB_OFF},    /* 3.15 */

@@ -236,14 +236,12 @@ void page_cache_sync_readahead(struct machine *m, struct file *file, u64 index, 
 void page_cache_async_readahead(struct machine *m, struct file *file, struct page *page, u64 index,
                                 u64 req)
 {
-	const struct fs *fs = m->fs;
-
 	if (!file->f_ra.ra_pages || page_test(page, PG_writeback))
 		return;
 	page_clear(page, PG_readahead);
 	/* To 5.17 a busy disk is not given work that nobody waits for yet. */
-	if (m->knob.throttle == THROTTLE_CONGESTION && fs->has_disk &&
-	    world_disk_congested(m->world, fs->disk, false))
+	if (m->knob.throttle == THROTTLE_CONGESTION &&
+	    bdi_congested(m, &file->f_inode->i_data, false))
 		return;
 	span_enter(SPAN_READAHEAD);
 	ondemand_readahead(m, file, true, index, req);

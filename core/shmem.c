@@ -80,7 +80,7 @@ int shmem_file_setup(struct machine *m, const char *name, u64 size, bool noreser
 
 	if (!noreserve && vm_enough_memory(m, current_task()->mm, nr_pages))
 		return -ENOMEM;
-	err = inode_create(m, name, size, true, &inode);
+	err = inode_create(m, NULL, name, size, true, &inode);
 	if (!err) {
 		inode->i_data.flags |= AS_SHMEM;
 		inode->shmem_unlimited = true;
@@ -98,7 +98,7 @@ int shmem_file_setup(struct machine *m, const char *name, u64 size, bool noreser
 int machine_shm_create(struct machine *m, const char *name, u64 size, u32 *ino)
 {
 	struct inode *inode;
-	int err = inode_create(m, name, size, true, &inode);
+	int err = inode_create(m, NULL, name, size, true, &inode);
 
 	if (err)
 		return err;

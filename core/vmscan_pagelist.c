@@ -278,8 +278,8 @@ static enum page_fate pageout_file(struct shrink *s, struct page *page)
 	if (READ_ONCE(page->refcount) != 2 + page_test(page, PG_private))
 		return PAGE_KEEP;
 	/* To 5.15 who is not kswapd does not wait for room in a busy queue. */
-	if (m->knob.throttle == THROTTLE_CONGESTION && !s->sc->kswapd && m->fs->has_disk &&
-	    world_disk_congested(m->world, m->fs->disk, true))
+	if (m->knob.throttle == THROTTLE_CONGESTION && !s->sc->kswapd &&
+	    bdi_congested(m, page_mapping(m, page), true))
 		return PAGE_KEEP;
 	try_to_unmap_flush_dirty(m);
 	if (!clear_page_dirty_for_io(m, page))

@@ -156,8 +156,9 @@ static void set_totalreserve_pages(struct machine *m)
 
 		for (int j = z->type; j < MAX_NR_ZONES; j++)
 			most = max(most, z->lowmem_reserve[j]);
-		m->totalreserve_pages +=
+		z->totalreserve_pages =
 			min(z->managed_pages, (unsigned long)most + wmark(z, WMARK_HIGH));
+		m->totalreserve_pages += z->totalreserve_pages;
 	}
 }
 

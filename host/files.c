@@ -65,12 +65,18 @@ int files_check(struct target *t, char *err)
 	char path[HOST_PATH_MAX];
 	char text[32];
 
-	for (u32 i = 0; i < t->req->nr_files; i++)
+	for (u32 i = 0; i < t->req->nr_files; i++) {
+		if (t->req->files[i].disk)
+			return host_error(err, -EOPNOTSUPP,
+			                  "file \"%s\" names its disk: on the host all files are "
+			                  "on one",
+			                  t->req->files[i].name);
 		if (t->req->files[i].shm)
 			return host_error(err, -EOPNOTSUPP,
 			                  "shm \"%s\": on the host only mappings are shared "
 			                  "(t:mmap with shared = true), not files of a tmpfs",
 			                  t->req->files[i].name);
+	}
 	if (!t->req->nr_files)
 		return 0;
 	dir = choose_dir(t, &why);

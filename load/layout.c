@@ -186,7 +186,19 @@ static bool is_swap_disk(const struct hw_disk *d)
 	return false;
 }
 
-/* The swap device first, if there is swap, then the disks that are for something else. */
+static void place_file_disks(const struct profile *p, struct hw_machine *hw, bool data)
+{
+	for (u32 i = 0; i < p->nr_disks; i++) {
+		const struct hw_disk *d = &p->disk[i];
+
+		if (is_swap_disk(d) || (strcmp(d->name, "data") == 0) != data)
+			continue;
+		hw->disk[hw->nr_disks] = *d;
+		hw->disk[hw->nr_disks++].files = true;
+	}
+}
+
+/* The swap device first, if there is swap, then the disks for files: data, and others by name. */
 static int place_disks(const struct profile *p, const struct machine_shape *s,
                        struct hw_machine *hw, char *err)
 {
@@ -201,11 +213,8 @@ static int place_disks(const struct profile *p, const struct machine_shape *s,
 			                   wanted);
 		hw->disk[0].size_bytes = s->swap_bytes;
 	}
-	for (u32 i = 0; i < p->nr_disks; i++)
-		if (!is_swap_disk(&p->disk[i])) {
-			hw->disk[hw->nr_disks] = p->disk[i];
-			hw->disk[hw->nr_disks++].files = true;
-		}
+	place_file_disks(p, hw, true);
+	place_file_disks(p, hw, false);
 	return 0;
 }
 

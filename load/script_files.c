@@ -2,6 +2,7 @@
  * Files of a scenario: the word that declares them, and what a task does with them.
  *
  *   local data = file "data" { size = "1G", count = 4 }
+ *   local log = file "log" { size = 0, disk = "stick" }  on that disk of the machine
  *   local pool = shm "pool" { size = "256M" }          shared memory: a file on a tmpfs
  *
  * Files exist when the run begins; data[i] is one of them. A task opens it, or maps it at once.
@@ -30,17 +31,55 @@ struct open_file {
 
 /* ---- declaring ---- */
 
-#define FILES(member) offsetof(struct target_files, member)
+struct files_reading {
+	struct target_files f;
+	char *disk;
+};
+
+#define FILES(member) offsetof(struct files_reading, member)
 static const struct field file_fields[] = {
-	{"size", FIELD_SIZE, FILES(size_bytes), 0, 1L << 53, NULL},
-	{"sparse", FIELD_BOOL, FILES(sparse), 0, 0, NULL},
-	{"count", FIELD_COUNT, FILES(nr), 1, TARGET_FILES_MAX, NULL},
+	{"size", FIELD_SIZE, FILES(f.size_bytes), 0, 1L << 53, NULL},
+	{"sparse", FIELD_BOOL, FILES(f.sparse), 0, 0, NULL},
+	{"count", FIELD_COUNT, FILES(f.nr), 1, TARGET_FILES_MAX, NULL},
+	{"disk", FIELD_TEXT, FILES(disk), 0, 0, NULL},
 };
 
 static const struct field shm_fields[] = {
-	{"size", FIELD_SIZE, FILES(size_bytes), 0, 1L << 53, NULL},
-	{"count", FIELD_COUNT, FILES(nr), 1, TARGET_FILES_MAX, NULL},
+	{"size", FIELD_SIZE, FILES(f.size_bytes), 0, 1L << 53, NULL},
+	{"count", FIELD_COUNT, FILES(f.nr), 1, TARGET_FILES_MAX, NULL},
 };
+
+struct disk_list {
+	u32 nr;
+	u32 number[HW_MAX_DISKS]; /* in hw->disk[] */
+	const struct hw_machine *hw;
+};
+
+static const char *disk_name_at(void *arg, size_t i)
+{
+	const struct disk_list *list = arg;
+
+	return list->hw->disk[list->number[i]].name;
+}
+
+/* 1 + the number of the machine's disk called @name, which holds files. */
+static u32 find_disk(const struct field_table *t, const struct hw_machine *hw, const char *name)
+{
+	struct disk_list list = {.hw = hw};
+
+	if (!hw)
+		field_error(t, "disk", "the machine comes before files that name a disk of it");
+	for (u32 i = 0; i < hw->nr_disks; i++) {
+		if (!hw->disk[i].files)
+			continue;
+		if (strcmp(hw->disk[i].name, name) == 0)
+			return i + 1;
+		list.number[list.nr++] = i;
+	}
+	if (!list.nr)
+		field_error(t, "disk", "machine %s has no disk for files", hw->name);
+	field_unknown(t, "disk", "disk for files", name, disk_name_at, &list, list.nr);
+}
 
 static void push_file_set(lua_State *L, u32 first, u32 nr, u64 size)
 {
@@ -55,7 +94,7 @@ static void declare_files(lua_State *L, const char *name, bool shm)
 	struct scenario *s = script_of(L)->s;
 	char *what = keep_printf(&s->keep, "%s \"%s\"", shm ? "shm" : "file", name);
 	struct field_table t = script_table(L, 1, what);
-	struct target_files f = {.nr = 1, .shm = shm};
+	struct files_reading r = {.f = {.nr = 1, .shm = shm}};
 	u64 nr = 0;
 	u64 given;
 
@@ -65,14 +104,16 @@ static void declare_files(lua_State *L, const char *name, bool shm)
 			sandbox_error(L, "a file '%s' is declared already", name);
 		nr += s->files[i].nr;
 	}
-	given = shm ? fields_read(&t, shm_fields, ARRAY_SIZE(shm_fields), &f)
-	            : fields_read(&t, file_fields, ARRAY_SIZE(file_fields), &f);
+	given = shm ? fields_read(&t, shm_fields, ARRAY_SIZE(shm_fields), &r)
+	            : fields_read(&t, file_fields, ARRAY_SIZE(file_fields), &r);
 	if (!(given & 1))
 		field_error(&t, NULL, "needs a size");
-	if (nr + f.nr > TARGET_FILES_MAX)
+	if (nr + r.f.nr > TARGET_FILES_MAX)
 		field_error(&t, "count", "more than %d files", TARGET_FILES_MAX);
-	strcpy(f.name, name); /* of a length that was checked */
-	*keep_push(&s->keep, s->files, s->nr_files) = f;
+	if (r.disk)
+		r.f.disk = find_disk(&t, s->hw, r.disk);
+	strcpy(r.f.name, name); /* of a length that was checked */
+	*keep_push(&s->keep, s->files, s->nr_files) = r.f;
 }
 
 /* The kind called @name, declared when the file was read. */

@@ -117,6 +117,7 @@ struct target_files {
 	u64 size_bytes;
 	bool sparse; /* all hole: reads as zeros, and no block of the disk is used */
 	bool shm;    /* on a tmpfs: shared memory, empty */
+	u32 disk;    /* 1 + its number in hw->disk[]; 0: the first that holds files */
 };
 
 /* nr tasks that run the function of one name; each gets its index 0 .. nr - 1. */

@@ -125,8 +125,9 @@ enum ledger_span {
 	X(TREE, "&mapping->tree_lock")                                                             \
 	X(I_MMAP, "&mapping->i_mmap_rwsem")                                                        \
 	X(INODE, "&inode->i_mutex")                                                                \
-	X(FS, "&fs->lock")                                                                         \
+	X(FS, "&sb->lock")                                                                         \
 	X(WB, "&wb->list_lock")                                                                    \
+	X(WB_DOMAIN, "&dom->lock")                                                                 \
 	X(QUEUE, "&q->queue_lock")                                                                 \
 	X(OOM, "oom_lock")                                                                         \
 	X(MMLIST, "mmlist_lock")                                                                   \

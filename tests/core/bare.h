@@ -48,6 +48,13 @@ unsigned long zone_reclaimable_pages(struct zone *z)
 	return bare_reclaim.reclaimable;
 }
 
+/* Nor are there files. */
+bool node_dirty_ok(struct machine *m, struct zone *z)
+{
+	(void)m, (void)z;
+	return true;
+}
+
 /* Nobody has a memory policy here: these are never called. */
 struct pglist_data *__policy_node(struct machine *m)
 {

@@ -73,16 +73,15 @@ TEST(one_disk_s_own_line_is_multiplied_in)
 	struct bdi_writeback *wb;
 
 	rig_start(1, 8192, "3.16", with_files);
-	wb = &rig.m->fs->wb;
-	wb->dirty_limit = 4000;
+	wb = &rig.m->fs->sb[0].wb;
 	wb->avg_write_bandwidth = 100;
 	/* At both setpoints: 1, less what x = (4000 << 16) / 4001 loses. */
-	assert_in_range(wb_position_ratio(wb, 4000, 2000, 3500, 4000, 3500), 1020, 1024);
-	assert_int_equal(wb_position_ratio(wb, 4000, 2000, 4000, 4000, 3500), 0);
+	assert_in_range(wb_position_ratio(wb, 4000, 4000, 2000, 3500, 4000, 3500), 1020, 1024);
+	assert_int_equal(wb_position_ratio(wb, 4000, 4000, 2000, 4000, 4000, 3500), 0);
 	/* All dirty pages are another's, and this disk has a tenth of its share: eight times as much. */
-	assert_true(wb_position_ratio(wb, 4000, 2000, 3500, 4000, 200) > 8 * 1024);
+	assert_true(wb_position_ratio(wb, 4000, 4000, 2000, 3500, 4000, 200) > 8 * 1024);
 	/* Nearly all of the line is used up: a quarter. */
-	assert_in_range(wb_position_ratio(wb, 4000, 2000, 3500, 4000, 4250), 250, 256);
+	assert_in_range(wb_position_ratio(wb, 4000, 4000, 2000, 3500, 4000, 4250), 250, 256);
 	rig_stop();
 }
 

@@ -26,7 +26,8 @@ static void make_file(u64 pages)
 {
 	struct inode *inode;
 
-	assert_int_equal(0, inode_create(fix.m, "data", pages * PAGE_SIZE, true, &inode));
+	assert_int_equal(
+		0, inode_create(fix.m, &fix.m->fs->sb[0], "data", pages * PAGE_SIZE, true, &inode));
 	assert_int_equal(0, file_open(fix.m, inode, &file));
 }
 

@@ -158,7 +158,8 @@ static enum outcome outcome_of(const struct condition *c, rig_tweak *tweak)
 	rig_start(2, 4096, "3.16", tweak);
 	rig_become();
 	assert_int_equal(do_swapon(rig.m, 0, -1), 0);
-	assert_int_equal(inode_create(rig.m, "data", PAGE_SIZE, true, &inode), 0);
+	assert_int_equal(inode_create(rig.m, &rig.m->fs->sb[0], "data", PAGE_SIZE, true, &inode),
+	                 0);
 	slots = (u32)rig.m->swap[0]->inuse_pages;
 	page = page_in_cache(c, inode);
 	lock_page(rig.m, page);

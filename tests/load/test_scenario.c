@@ -345,6 +345,11 @@ TEST(unknown_names_get_their_line_and_a_suggestion)
 	        "unknown field 'ran'; did you mean 'run'");
 	refused("scenario 'x' machine { profile = 'smal' }" GROUP, 1, "did you mean 'small'");
 	refused("scenario 'x' machine {\n cpu = 3 }" GROUP, 2, "did you mean 'cpus'");
+	refused("scenario 'x' machine { profile = 'two-disks' }\n file 'f' {\nsize = '1M', disk = "
+	        "'stik' }" GROUP,
+	        3, "unknown disk for files 'stik'; did you mean 'stick'");
+	refused("scenario 'x' file 'f' { size = '1M', disk = 'data' }" GROUP, 1,
+	        "the machine comes before files that name a disk of it");
 	refused("scenario 'x' machine { swap_kind = 'zrm' }" GROUP, 1, "did you mean 'zram'");
 	refused(HEAD "kernel '4.1'" GROUP, 2, "did you mean '4.0'");
 	refused(HEAD "set { ['vm.swapiness'] = 1 }" GROUP, 2, "did you mean 'vm.swappiness'");

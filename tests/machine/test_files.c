@@ -145,7 +145,7 @@ TEST(a_mapping_of_what_has_been_cut_off_is_a_sigbus)
 	assert_int_equal(result[1], 0);
 	assert_false(stage.killed[1]);
 	/* Blocks of what is left. */
-	assert_int_equal(stage.m->fs->nr_blocks - stage.m->fs->nr_free, 40);
+	assert_int_equal(stage.m->fs->sb[0].nr_blocks - stage.m->fs->sb[0].nr_free, 40);
 	stage_strike();
 }
 
@@ -339,7 +339,7 @@ static void removes(struct task *t, void *arg)
 	do_close(stage.m, fd);
 	BUG_ON(mm_access(stage.m, va, PAGES(100), WORLD_READ, 0)); /* still mapped */
 	BUG_ON(do_munmap(stage.m, va, PAGES(100)));
-	BUG_ON(stage.m->fs->nr_free != stage.m->fs->nr_blocks);
+	BUG_ON(stage.m->fs->sb[0].nr_free != stage.m->fs->sb[0].nr_blocks);
 }
 
 TEST(a_removed_file_lives_until_it_is_closed_and_unmapped)

@@ -24,6 +24,8 @@ static const struct {
 	{"vm.zone_reclaim_mode", "test_node_reclaim: needs many pages of files"},
 	{"numa.reclaim_distance", "test_node_reclaim"},
 	{"readahead.form", "test_readahead"},
+	{"writeback.proportions", "test_proportions, test_two_disks: needs two disks for files"},
+	{"writeback.spread", "test_two_disks: needs many pages of files"},
 	{"fs.prealloc", "test_files: where the blocks of files lie"},
 	{"workingset.nodes", "test_reclaim_files: needs many pages of files"},
 	{"thp.deferred_split", "test_thp"},
