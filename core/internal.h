@@ -857,7 +857,8 @@ struct vm_area_struct *vma_next(const struct mm_struct *mm, const struct vm_area
 struct vm_area_struct *vma_prev(const struct vm_area_struct *vma);
 struct vm_area_struct *vma_last(const struct mm_struct *mm);
 /* Where @len bytes fit; 0: nowhere. */
-u64 get_unmapped_area(const struct mm_struct *mm, u64 len);
+u64 get_unmapped_area(const struct machine *m, const struct mm_struct *mm, const struct file *file,
+                      u64 off, u64 len);
 /* munmap() with mmap_sem held for write. */
 int __do_munmap(struct machine *m, struct mm_struct *mm, u64 start, u64 len);
 struct vm_area_struct *vm_area_alloc(struct machine *m, struct mm_struct *mm);

@@ -81,6 +81,7 @@
 	E(FILE_PAGEOUT_ANY, "any") E(FILE_PAGEOUT_KSWAPD, "kswapd") E(FILE_PAGEOUT_NEVER, "never")
 #define KNOB_WRITEBACK_END(E) E(WRITEBACK_END_ROTATE, "rotate") E(WRITEBACK_END_FREE, "free")
 #define KNOB_DIRTY_THROTTLE(E) E(DIRTY_THROTTLE_WRITE, "write") E(DIRTY_THROTTLE_PAUSE, "pause")
+#define KNOB_MMAP_ALIGN(E) E(MMAP_ALIGN_PAGE, "page") E(MMAP_ALIGN_HUGE, "huge")
 #define KNOB_PROPORTIONS(E) E(PROPORTIONS_EVENTS, "events") E(PROPORTIONS_TIME, "time")
 #define KNOB_FLUSHER_WAKEUP(E)                                                                     \
 	E(FLUSHER_WAKEUP_SCANNED, "scanned") E(FLUSHER_WAKEUP_TAIL, "tail_dirty")
@@ -348,6 +349,10 @@
 	ENUM(shadow_nodes, "workingset.nodes", KNOB_SHADOW_NODES, SHADOW_NODES_PRESENT_16,         \
 	     SHADOW_NODES_PRESENT_8, "449dd6984d0e (3.15), 4.9, 95f9ab2d596e (4.20)",              \
 	     "index nodes of shadows that are spared: by pages present, or in the page cache")     \
+	ENUM(mmap_align, "mmap.align", KNOB_MMAP_ALIGN, MMAP_ALIGN_PAGE, MMAP_ALIGN_HUGE,          \
+	     "1854bc6e2420 (5.18: files), efa7df3e3bb5 (6.7), d4148aeab412 (6.13)",                \
+	     "mappings of files that hold a huge page, and others of a multiple of 2 MiB, lie as " \
+	     "huge pages must")                                                                    \
 	ENUM(stable_pages, "fs.stable_pages", KNOB_OFF_ON, KNOB_OFF, KNOB_OFF,                     \
 	     "1d1d1a767206 (3.9)",                                                                 \
 	     "a page under writeback is not written to until that has ended")                      \
@@ -462,6 +467,7 @@ KNOB_DECLARE(journal_policy, KNOB_JOURNAL);
 KNOB_DECLARE(file_pageout_policy, KNOB_FILE_PAGEOUT);
 KNOB_DECLARE(writeback_end_policy, KNOB_WRITEBACK_END);
 KNOB_DECLARE(dirty_throttle_policy, KNOB_DIRTY_THROTTLE);
+KNOB_DECLARE(mmap_align_policy, KNOB_MMAP_ALIGN);
 KNOB_DECLARE(proportions_policy, KNOB_PROPORTIONS);
 KNOB_DECLARE(flusher_wakeup_policy, KNOB_FLUSHER_WAKEUP);
 #undef KNOB_DECLARE

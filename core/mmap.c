@@ -463,7 +463,7 @@ struct anon_vma *find_mergeable_anon_vma(struct vm_area_struct *vma)
 /* ---- mmap() --------------------------------------------------------------------------------------------- */
 
 /* The highest hole of @len bytes below MMAP_BASE; 0: none. */
-u64 get_unmapped_area(const struct mm_struct *mm, u64 len)
+static u64 vm_unmapped_area(const struct mm_struct *mm, u64 len)
 {
 	struct rb_node *node = rb_last(&mm->mm_rb);
 	u64 top = node ? rb_vma(node)->vm_end : MMAP_MIN_ADDR;
@@ -481,6 +481,36 @@ u64 get_unmapped_area(const struct mm_struct *mm, u64 len)
 		else
 			node = node->left;
 	}
+}
+
+/* Would huge pages fit into it, if it lay as they must? @off: of a file, in bytes. */
+static bool wants_huge_alignment(const struct machine *m, const struct file *file, u64 off, u64 len)
+{
+	if (!m->knob.mmap_align)
+		return false;
+	if (!file)
+		return !(len & ~PMD_MASK);
+	return !mapping_is_shmem(&file->f_inode->i_data) &&
+	       off + len >= ALIGN(off, PMD_SIZE) + PMD_SIZE;
+}
+
+/*
+ * Where to map @len bytes of @file (NULL: of nothing) from @off on; 0: there is no room. If huge pages could be
+ * mapped there, the place is as far from a multiple of 2 MiB as @off is (thp_get_unmapped_area()): it is
+ * cut out of a hole that has 2 MiB more.
+ */
+u64 get_unmapped_area(const struct machine *m, const struct mm_struct *mm, const struct file *file,
+                      u64 off, u64 len)
+{
+	u64 room = 0;
+	u64 more;
+
+	if (wants_huge_alignment(m, file, off, len))
+		room = vm_unmapped_area(mm, len + PMD_SIZE);
+	if (!room)
+		return vm_unmapped_area(mm, len);
+	more = ((file ? off : 0) - room) & ~PMD_MASK; /* anonymous memory has no offset here */
+	return room + (more ? more : PMD_SIZE);
 }
 
 static u32 calc_vm_flags(const struct machine *m, int prot, int flags)
@@ -578,7 +608,7 @@ static int __do_mmap(struct machine *m, struct file *file, u64 pgoff, u64 len, i
 	len = ALIGN(len, PAGE_SIZE);
 	mmap_write_lock(mm);
 	vm_flags = calc_vm_flags(m, prot, flags) | mm->def_flags;
-	addr = get_unmapped_area(mm, len);
+	addr = get_unmapped_area(m, mm, file, pgoff << PAGE_SHIFT, len);
 	if (addr)
 		err = may_lock(mm, flags, vm_flags, len >> PAGE_SHIFT);
 	if (!err)

@@ -439,7 +439,8 @@ static int mremap_grow(struct machine *m, struct mm_struct *mm, u64 addr, u64 ol
 	err = -ENOMEM;
 	if (!(flags & MM_MREMAP_MAYMOVE))
 		goto out_unacct;
-	*new = get_unmapped_area(mm, new_len);
+	*new = get_unmapped_area(m, mm, vma->vm_file,
+	                         (vma->vm_pgoff << PAGE_SHIFT) + (addr - vma->vm_start), new_len);
 	if (*new)
 		err = move_vma(m, vma, addr, old_len, *new, new_len);
 	if (!err)

@@ -107,6 +107,44 @@ TEST(a_file_larger_than_memory_is_read_twice_and_refaults)
 	stage_strike();
 }
 
+/* ---- where a mapping lies ---- */
+
+/* 4 MiB of a file, and 1 MiB, where no huge page fits; from its page 1 on, and under 3 pages of memory. */
+static void map_large(struct task *t, void *arg)
+{
+	struct machine *m = stage.m;
+	int *result = arg;
+	u32 fd = opened();
+	u64 va[3];
+
+	(void)t;
+	*result = do_mmap(m, PAGES(3), MM_PROT_READ, 0, &va[0]);
+	*result |= do_mmap_file(m, fd, PAGES(1), PAGES(1024), MM_PROT_READ, 0, &va[1]);
+	*result |= do_mmap_file(m, fd, PAGES(1), PAGES(256), MM_PROT_READ, 0, &va[2]);
+	do_close(m, fd);
+	if (m->knob.mmap_align) {
+		/* A multiple of 2 MiB, and a page: 4 MiB and 3 pages below the first that is room enough. */
+		*result |= (va[1] & ~PMD_MASK) != PAGES(1);
+		*result |= va[1] + PAGES(1024) > va[0];
+		*result |= va[2] != va[0] - PAGES(256); /* in what was left open */
+	} else {
+		*result |= va[1] != va[0] - PAGES(1024) || va[2] != va[1] - PAGES(256);
+	}
+}
+
+TEST(a_mapping_that_could_hold_huge_pages_lies_as_they_must)
+{
+	static const char *const preset[] = {"4.0", "6.18"};
+
+	for (u32 i = 0; i < ARRAY_SIZE(preset); i++) {
+		set(8192, 8192, preset[i]);
+		stage_file(2048, true);
+		play(map_large, NULL);
+		assert_int_equal(result[0], 0);
+		stage_strike();
+	}
+}
+
 /* ---- cut off under a mapping ---- */
 
 static void reads_mapping(struct task *t, void *arg)
