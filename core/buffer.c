@@ -1,8 +1,8 @@
 /*
  * Buffer heads (Linux fs/buffer.c), as far as memory management sees them.
  *
- * A page that is written gets one buffer head (blocks are as large as pages), which holds a reference
- * to it and shows as PG_private: such a page has one reference more than its cache gives it, and
+ * A page that is written gets one buffer head (blocks are as large as pages; a large folio one for each of its
+ * pages), which holds a reference to it and shows as PG_private: such a page has one reference more than its cache gives it, and
  * reclaim must take the buffer away before it can free the page. Pages that are only read have none.
  * Knob fs.buffer_heads: off is a file system that does without.
  *
@@ -24,7 +24,7 @@ void create_empty_buffers(struct machine *m, struct page *page)
 	if (m->knob.buffer_heads == KNOB_OFF)
 		return;
 	if (!page_test(page, PG_private)) {
-		charge(COST_BUFFER_HEAD);
+		charge_n(COST_BUFFER_HEAD, compound_nr(page));
 		page_set(page, PG_private);
 		page->refcount += 1;
 	}
@@ -33,7 +33,7 @@ void create_empty_buffers(struct machine *m, struct page *page)
 
 void drop_buffers(struct machine *m, struct page *page)
 {
-	charge(COST_BUFFER_HEAD);
+	charge_n(COST_BUFFER_HEAD, compound_nr(page));
 	page_clear(page, PG_private);
 	m->page_private[page_to_pfn(m, page)] = 0;
 	VM_BUG_ON(page->refcount < 2);

@@ -3,7 +3,9 @@
  *
  * The page cache has one reference to each of its pages; a mapping's tree says which offsets they
  * are (xarray.h). A page enters locked, with what its place remembers of an earlier one weighed
- * (workingset.c), and leaves locked too, or with its references frozen (reclaim).
+ * (workingset.c), and leaves locked too, or with its references frozen (reclaim). Several pages in a row
+ * may be one large folio: a compound page, with one lock, one place on the LRU, and 1 << order references of
+ * the cache's; see filemap_folio.c.
  *
  * PG_locked and PG_writeback are bits of the page; whoever must wait for one sleeps on one of
  * PAGE_WAIT_TABLE hashed queues under a key of page and bit. PG_waiters says that somebody does, so
@@ -256,7 +258,7 @@ void wait_on_page_writeback(struct machine *m, struct page *page)
 /* ---- the page cache -------------------------------------------------------------------------------- */
 
 /*
- * A look-up without locks. Under RCU a page found may be gone, and its frame another's, before the
+ * A look-up without locks; the folio that has @index. Under RCU a page found may be gone, and its frame another's, before the
  * reference is had; here nothing happens between the look and the reference.
  */
 struct page *find_get_page(struct machine *m, struct address_space *mapping, u64 index)
@@ -281,23 +283,29 @@ struct page *find_get_page(struct machine *m, struct address_space *mapping, u64
 static int __add_to_page_cache(struct machine *m, struct page *page, struct address_space *mapping,
                                u64 index, gfp_t gfp, u64 *shadow)
 {
+	unsigned int order = compound_order(page);
+	u64 nr_shadows;
 	u64 old;
 
-	if (xa_preload(m, gfp))
+	if (xa_preload(m, gfp, order))
 		return -ENOMEM;
 	spin_lock_irq(&mapping->tree_lock);
-	old = xa_load(m, &mapping->i_pages, index);
+	if (unlikely(order))
+		old = xa_load_order(m, &mapping->i_pages, index, order, &nr_shadows);
+	else
+		nr_shadows = xa_is_value(old = xa_load(m, &mapping->i_pages, index));
 	if (xa_is_page(old) || unlikely(old && mapping_is_shmem(mapping))) {
 		spin_unlock_irq(&mapping->tree_lock);
 		return -EEXIST;
 	}
-	page->refcount += 1;
+	page->refcount += (s32)(1u << order);
 	page->mapping = mapping->number;
 	page->index = index;
-	xa_store(m, &mapping->i_pages, mapping->number, index, xa_mk_page(page_to_pfn(m, page)));
-	mapping->nrpages += 1;
-	mapping->nrexceptional -= xa_is_value(old);
-	mod_node_state(page_zone(m, page), NR_FILE_PAGES, 1);
+	xa_store_order(m, &mapping->i_pages, mapping->number, index, order,
+	               xa_mk_page(page_to_pfn(m, page)));
+	mapping->nrpages += 1UL << order;
+	mapping->nrexceptional -= nr_shadows;
+	mod_node_state(page_zone(m, page), NR_FILE_PAGES, 1L << order);
 	if (unlikely(page_test(page, PG_swapbacked)))
 		mod_node_state(page_zone(m, page), NR_SHMEM, 1);
 	spin_unlock_irq(&mapping->tree_lock);
@@ -327,15 +335,16 @@ void __delete_from_page_cache(struct machine *m, struct page *page, u64 shadow)
 {
 	struct address_space *mapping = page_mapping(m, page);
 	struct zone *z = page_zone(m, page);
+	unsigned int order = compound_order(page);
 
 	VM_BUG_ON(!page_test(page, PG_locked));
 	VM_BUG_ON(page_mapped(page));
-	xa_store(m, &mapping->i_pages, mapping->number, page->index,
-	         shadow ? shadow | XA_SHADOW : 0);
-	mapping->nrpages -= 1;
-	mapping->nrexceptional += shadow != 0;
+	xa_store_order(m, &mapping->i_pages, mapping->number, page->index, order,
+	               shadow ? shadow | XA_SHADOW : 0);
+	mapping->nrpages -= 1UL << order;
+	mapping->nrexceptional += shadow ? 1UL << order : 0;
 	page->mapping = 0; /* index stays, as in Linux: it is meaningless now */
-	mod_node_state(z, NR_FILE_PAGES, -1);
+	mod_node_state(z, NR_FILE_PAGES, -(1L << order));
 	if (unlikely(page_test(page, PG_swapbacked)))
 		mod_node_state(z, NR_SHMEM, -1);
 	/* Redirtied after truncation had cleaned it, by who still had it mapped. */
@@ -349,6 +358,8 @@ void delete_from_page_cache(struct machine *m, struct page *page)
 
 	spin_lock_irq(&mapping->tree_lock);
 	__delete_from_page_cache(m, page, 0);
+	if (page_is_compound(page))
+		page->refcount -= (s32)compound_nr(page) - 1; /* the caller's is left */
 	spin_unlock_irq(&mapping->tree_lock);
 	put_page(m, page);
 }

@@ -7,6 +7,8 @@
  * shared one makes the page dirty and the entry writable: until then it is read-only, also where the
  * VMA may write, so that the first write after each writeback is noticed (page_mkwrite).
  *
+ * Of a large folio all is mapped that fits the VMA, the table and the file, by what fault ever (6.18).
+ *
  * The page is found in the cache (a minor fault), or readahead brings it, and the fault waits for its
  * lock: without the lock of the address space, if it may start again.
  */
@@ -44,6 +46,7 @@ static void do_sync_mmap_readahead(struct vm_fault *f, struct file *file, u64 in
 	ra->start = index > ra->ra_pages / 2 ? index - ra->ra_pages / 2 : 0;
 	ra->size = ra->ra_pages;
 	ra->async_size = ra->ra_pages / 4;
+	ra->order = 0;
 	span_enter(SPAN_READAHEAD);
 	ra_submit(f->m, file);
 	span_exit();
@@ -83,7 +86,7 @@ static struct page *page_cache_read(struct vm_fault *f, struct file *file, u64 i
 }
 
 /*
- * The page at the fault's place, locked, up to date and with a reference: *@pagep. Otherwise why not;
+ * The page at the fault's place, or the folio, locked, up to date and with a reference: *@pagep. Otherwise why not;
  * VM_FAULT_RETRY: the lock of the address space has been dropped. VM_FAULT_MAJOR may be in both.
  */
 static int filemap_fault(struct vm_fault *f, struct page **pagep)
@@ -121,7 +124,7 @@ static int filemap_fault(struct vm_fault *f, struct page **pagep)
 		}
 		beyond = index >= inode_pages(file->f_inode);
 		/* Truncated, or reclaimed and used for something else, while nobody had it locked? */
-		if (page->mapping == mapping->number && page->index == index && !beyond) {
+		if (page->mapping == mapping->number && folio_contains(page, index) && !beyond) {
 			if (likely(page_test(page, PG_uptodate)))
 				break;
 			if (nr_reads++)
@@ -157,8 +160,63 @@ static void map_file_page(struct vm_fault *f, struct page *page, pte_t *pte, boo
 	charge2(COST_RSS, COST_PTE);
 	page_add_file_rmap(f->m, page);
 	set_pte(f->m, f->table, pte, entry);
-	if (unlikely(f->vma->vm_flags & VM_LOCKED) && mlock_today(f->m))
+	if (unlikely(f->vma->vm_flags & VM_LOCKED) && mlock_today(f->m) && !page_is_compound(page))
 		mlock_folio(f->m, page);
+}
+
+/* The same for @nr pages of a folio, at entries of one table that are empty. A reference for each of them. */
+static void map_folio_ptes(struct vm_fault *f, struct page *page, pte_t *pte, u32 nr, bool write)
+{
+	pte_t flags = {0};
+
+	if (write)
+		flags = fault_mkwrite(f, flags);
+	else if (vma_dirties_unseen(f->vma))
+		flags = pte_set(flags, PTE_WRITE);
+	compound_head(page)->refcount += (s32)nr;
+	atomic_long_add(nr, &f->mm->rss[MM_FILEPAGES]);
+	charge(COST_RSS);
+	charge_n(COST_PTE, nr);
+	folio_add_file_rmap_ptes(f->m, page, nr);
+	for (u32 i = 0; i < nr; i++)
+		set_pte(f->m, f->table, pte + i, pte_set(fault_mk_pte(f, page + i), flags.v));
+}
+
+/* May all of @folio be mapped where the fault is? It is to lie in the VMA, in the table, and before the end. */
+static bool folio_fits(const struct vm_fault *f, const struct page *folio)
+{
+	u64 nr = compound_nr(folio);
+	u64 before = vma_index(f->vma, f->va) - folio->index; /* its pages before the fault's */
+	u64 voff = (f->va - f->vma->vm_start) >> PAGE_SHIFT;
+	u64 off = pte_index(f->va, 0);
+
+	return voff >= before && voff - before + nr <= vma_pages(f->vma) && off >= before &&
+	       off - before + nr <= PTRS_PER_TABLE &&
+	       folio_next_index(folio) <= inode_pages(f->vma->vm_file->f_inode);
+}
+
+static bool ptes_none(const pte_t *pte, u32 nr)
+{
+	while (nr && pte_none(pte[nr - 1]))
+		nr--;
+	return !nr;
+}
+
+/*
+ * Maps what filemap_fault() has found, at the fault's entry, which is empty, and all of a folio if nothing of it is
+ * mapped. Table locked. The caller's reference becomes the pte's.
+ */
+static void finish_fault(struct vm_fault *f, struct page *folio, bool write)
+{
+	u32 before = (u32)(vma_index(f->vma, f->va) - folio->index);
+	u32 nr = compound_nr(folio);
+
+	if (unlikely(nr > 1) && folio_fits(f, folio) && ptes_none(f->pte - before, nr)) {
+		map_folio_ptes(f, folio, f->pte - before, nr, write);
+		folio->refcount -= 1;
+	} else {
+		map_file_page(f, folio + before, f->pte, write);
+	}
 }
 
 /* ---- fault-around ------------------------------------------------------------------------------------- */
@@ -171,11 +229,44 @@ static bool can_map_around(struct machine *m, struct page *page,
 		return false;
 	if (!trylock_page(m, page))
 		return false;
-	if (page->mapping == mapping->number && page->index == index &&
+	if (page->mapping == mapping->number && folio_contains(page, index) &&
 	    page_test(page, PG_uptodate) && index < inode_pages(mapping->host))
 		return true;
 	unlock_page(m, page);
 	return false;
+}
+
+/*
+ * What of @folio is found at [@index, @last] is mapped, or all of it, where that fits and entries are empty. Table
+ * locked. Returns where the search goes on.
+ */
+static u64 map_folio_around(struct vm_fault *f, struct page *folio, u64 index, u64 last)
+{
+	struct file_ra_state *ra = &f->vma->vm_file->f_ra;
+	u64 next = folio_next_index(folio);
+	u64 here = vma_index(f->vma, f->va);
+	u64 end = min3(next, last + 1, inode_pages(f->vma->vm_file->f_inode));
+	u64 nr;
+
+	charge2(COST_PAGE_LINE, COST_PAGE_FLAG);
+	if (!folio->refcount || !can_map_around(f->m, folio, vma_mapping(f->vma), index))
+		return next;
+	if (folio_fits(f, folio)) {
+		index = folio->index;
+		end = next;
+	}
+	for (; index < end; index += nr + 1) {
+		pte_t *pte = f->pte + (s64)(index - here);
+
+		for (nr = 0; index + nr < end && pte_none(pte[nr]);)
+			nr++;
+		if (!nr)
+			continue;
+		map_folio_ptes(f, folio_file_page(folio, index), pte, (u32)nr, false);
+		ra->mmap_miss -= min(ra->mmap_miss, (u32)nr);
+	}
+	unlock_page(f->m, folio);
+	return next;
 }
 
 /*
@@ -202,10 +293,14 @@ static bool do_fault_around(struct vm_fault *f, u64 nr_around)
 
 		if (!entry)
 			break;
+		page = xa_is_page(entry) ? pfn_to_page(m, entry - 1) : NULL;
+		if (unlikely(page && page_is_compound(page))) {
+			index = map_folio_around(f, page, index, last);
+			continue;
+		}
 		pte = f->pte - off + from + (index - first);
 		charge_n(COST_PTE, 1);
-		if (xa_is_page(entry) && pte_none(*pte)) {
-			page = pfn_to_page(m, entry - 1);
+		if (page && pte_none(*pte)) {
 			charge2(COST_PAGE_LINE, COST_PAGE_FLAG);
 			if (page->refcount && can_map_around(m, page, mapping, index)) {
 				page->refcount += 1;
@@ -246,7 +341,7 @@ static int do_read_fault(struct vm_fault *f)
 		put_page(f->m, page);
 		return ret;
 	}
-	map_file_page(f, page, f->pte, false);
+	finish_fault(f, page, false);
 	spin_unlock(fault_ptl(f));
 	unlock_page(f->m, page);
 	return ret;
@@ -270,7 +365,8 @@ static int do_cow_fault(struct vm_fault *f)
 		put_page(m, new);
 		return ret;
 	}
-	world_frame_copy(page_to_pfn(m, new), page_to_pfn(m, page));
+	world_frame_copy(page_to_pfn(m, new),
+	                 page_to_pfn(m, folio_file_page(page, vma_index(f->vma, f->va))));
 	page_set(new, PG_uptodate);
 	if (fault_lock_pte(f)) {
 		world_contents_copied(&f->mm->as, f->va, page_to_pfn(m, new));
@@ -284,17 +380,26 @@ static int do_cow_fault(struct vm_fault *f)
 	return ret;
 }
 
-/* The file may have to find a block, or say that it cannot. Page locked; a reason, or 0. */
+/*
+ * The file may have to find a block, or, for a large folio, as many as it has pages before the end; or say that it
+ * cannot. Page locked; a reason, or 0.
+ */
 static int do_page_mkwrite(struct vm_fault *f, struct page *page)
 {
-	u64 block;
+	struct inode *inode = f->vma->vm_file->f_inode;
+	u64 got;
 	int err;
 
 	if (vma_dirties_unseen(f->vma))
 		return 0;
 	if (f->m->knob.stable_pages == KNOB_ON)
 		wait_on_page_writeback(f->m, page);
-	err = inode_get_block(f->m, f->vma->vm_file->f_inode, page->index, &block);
+	err = inode_get_blocks(f->m, inode, page->index,
+	                       min((u64)compound_nr(page), inode_pages(inode) - page->index), &got);
+	if (err && got) { /* what has a block now must be written there */
+		folio_set_blocks_dirty(page, 0, (u32)got);
+		__set_page_dirty(f->m, page);
+	}
 	if (err)
 		return err == -ENOMEM ? VM_FAULT_OOM : VM_FAULT_SIGBUS;
 	return 0;
@@ -317,7 +422,7 @@ static int do_shared_fault(struct vm_fault *f)
 	}
 	/* Dirty in any case: the block it may have got just now has yet to be written. */
 	if (fault_lock_pte(f)) {
-		map_file_page(f, page, f->pte, true);
+		finish_fault(f, page, true);
 		get_page(page);
 		spin_unlock(fault_ptl(f));
 	}
@@ -345,6 +450,7 @@ int do_wp_file_page(struct vm_fault *f, struct page *page)
 	struct address_space *mapping = vma_mapping(f->vma);
 	int err;
 
+	page = compound_head(page);
 	get_page(page);
 	spin_unlock(fault_ptl(f));
 	lock_page(m, page);

@@ -74,6 +74,7 @@ struct file_ra_state {
 	u32 async_size; /* at start + size - async_size the next one is started */
 	u32 ra_pages;   /* the largest window */
 	u32 mmap_miss;
+	u8 order;     /* of the folios of the window, if they may be large */
 	s64 prev_pos; /* bytes; where the last read ended */
 };
 
@@ -180,14 +181,16 @@ struct file *fd_file(struct machine *m, u32 fd); /* file.c */
 
 /* The block of page @index; false: a hole. */
 bool inode_bmap(struct inode *inode, u64 index, u64 *block);
+bool inode_bmap_run(struct inode *inode, u64 index, u64 max, u64 *block, u64 *nr);
 /* The same, allocating it. -ENOSPC. */
 int inode_get_block(struct machine *m, struct inode *inode, u64 index, u64 *block);
+int inode_get_blocks(struct machine *m, struct inode *inode, u64 index, u64 nr, u64 *got);
 void inode_free_blocks(struct machine *m, struct inode *inode, u64 from_index);
 void fs_audit(struct machine *m);
 
 /* ---- filemap.c: the page cache --------------------------------------------------------------------- */
 
-/* The page at @index with a reference; NULL: none. */
+/* The page at @index with a reference, or the head of the large folio that has @index; NULL: none. */
 struct page *find_get_page(struct machine *m, struct address_space *mapping, u64 index);
 /* Puts a new page there, locked, on the inactive file list. 0, -EEXIST or -ENOMEM. May switch tasks. */
 int add_to_page_cache_lru(struct machine *m, struct page *page, struct address_space *mapping,
@@ -200,6 +203,38 @@ void __delete_from_page_cache(struct machine *m, struct page *page, u64 shadow);
 /* @new, of the same zone, takes @page's place, tags and buffer. Both locked, @page unmapped. -EAGAIN: others than
  * the cache, its buffer and the caller hold it. */
 int replace_page_cache_page(struct machine *m, struct page *page, struct page *new);
+
+/* ---- filemap_folio.c: large folios ------------------------------------------------------------------ */
+
+/* @folio, a head or a page of its own, is of a file: has it @index? */
+static inline bool folio_contains(const struct page *folio, u64 index)
+{
+	return index - folio->index < compound_nr(folio);
+}
+
+/* Its page at @index. */
+static inline struct page *folio_file_page(struct page *folio, u64 index)
+{
+	return folio + (index - folio->index);
+}
+
+static inline u64 folio_next_index(const struct page *folio)
+{
+	return folio->index + compound_nr(folio);
+}
+
+/* How large folios of @mapping may be; 0: single pages. */
+unsigned int mapping_max_folio_order(const struct machine *m, const struct address_space *mapping);
+struct page *filemap_alloc_folio(struct machine *m, gfp_t gfp, unsigned int order);
+/* Which blocks of it are to be written, when it is. Nothing, for a page of its own. Page locked. */
+void folio_set_blocks_dirty(struct page *folio, u32 first, u32 nr);
+void folio_clear_blocks_dirty(struct page *folio, u32 first); /* from there on */
+bool folio_block_dirty(const struct page *folio, u32 i);
+bool folio_end_io(struct page *folio);
+struct mpage;
+void mpage_read_folio(struct mpage *mp, struct page *folio);
+int write_folio(struct mpage *mp, struct page *folio);
+int split_file_folio(struct machine *m, struct page *folio);
 
 /* ---- filemap_read.c ------------------------------------------------------------------------------- */
 
@@ -246,7 +281,9 @@ void readpage(struct machine *m, struct inode *inode, struct page *page);
 
 /* PG_dirty, with what goes with it for a page of a file: tag, counters, the list of dirty inodes.
  * True: it was clean. Page locked, or mapped with the table's lock held, or else kept by its user. */
-bool set_page_dirty(struct machine *m, struct page *page);
+bool set_page_dirty(struct machine *m, struct page *page); /* all of a large folio */
+/* The same of a large folio of which some blocks are known to be dirty. */
+bool __set_page_dirty(struct machine *m, struct page *page);
 /* Page locked: it is to be written now. False: it was not dirty. May wait for the i_mmap lock. */
 bool clear_page_dirty_for_io(struct machine *m, struct page *page);
 /* Page locked: its contents are of no interest any more. */
@@ -330,6 +367,7 @@ int do_wp_file_page(struct vm_fault *f,
 /* ---- rmap_file.c ----------------------------------------------------------------------------------------- */
 
 void page_add_file_rmap(struct machine *m, struct page *page);
+void folio_add_file_rmap_ptes(struct machine *m, struct page *page, u32 nr);
 void vma_link_file(struct machine *m, struct vm_area_struct *vma);
 void unlink_file_vma(struct machine *m, struct vm_area_struct *vma); /* and drops the file */
 bool page_mkclean(struct machine *m, struct page *page);

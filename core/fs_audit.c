@@ -10,7 +10,8 @@
 struct fs_census {
 	struct machine *m;
 	struct address_space *mapping;
-	unsigned long nr_pages; /* of the mapping */
+	unsigned long nr_pages;    /* of the mapping */
+	unsigned long nr_in_folio; /* of a large one: still to be met */
 	unsigned long nr_shadows;
 	unsigned long nr_dirty_here;
 	unsigned long nr_dirty; /* of all */
@@ -29,6 +30,27 @@ static struct sb_census *census_of(struct fs_census *c, const struct inode *inod
 	return &c->sb[inode->i_sb - c->m->fs->sb];
 }
 
+/* A large folio, at the offset of its head: its tails are the file's, and what is dirty of it is so by blocks. */
+static void audit_folio(struct fs_census *c, const struct page *folio)
+{
+	bool settled = !page_test(folio, PG_dirty) && !page_test(folio, PG_locked);
+
+	VM_BUG_ON(!IS_ALIGNED(folio->index, compound_nr(folio)) || page_is_shmem(folio));
+	VM_BUG_ON(compound_order(folio) > mapping_max_folio_order(c->m, c->mapping));
+	VM_BUG_ON(!(folio[1].compound_flags & COMPOUND_TAILS) || folio[1].compound_mapcount);
+	for (u32 i = 1; i < compound_nr(folio); i++) {
+		VM_BUG_ON(folio[i].mapping != TAIL_MAPPING_FILE);
+		c->nr_mapped += folio[i].mapcount != 0;
+	}
+	c->nr_mapped += folio->mapcount != 0;
+	for (u32 i = 0; i < compound_nr(folio); i++)
+		VM_BUG_ON_MSG(settled && folio_block_dirty(folio, i),
+		              "page 0x%lx of %s is dirty, its folio is not", folio->index + i,
+		              c->mapping->host->name);
+	VM_BUG_ON(folio[1].nr_io && !page_test(folio, PG_locked) &&
+	          !page_test(folio, PG_writeback));
+}
+
 static void audit_entry(struct machine *m, u64 index, u64 entry, u32 marks, void *arg)
 {
 	struct fs_census *c = arg;
@@ -43,9 +65,18 @@ static void audit_entry(struct machine *m, u64 index, u64 entry, u32 marks, void
 	}
 	c->nr_pages += 1;
 	page = pfn_to_page(m, entry - 1);
-	VM_BUG_ON_MSG(page->mapping != c->mapping->number || page->index != index,
+	VM_BUG_ON_MSG(page->mapping != c->mapping->number || !folio_contains(page, index),
 	              "%s has pfn 0x%lx at 0x%lx, which says %u, 0x%lx", c->mapping->host->name,
 	              entry - 1, index, page->mapping, page->index);
+	if (page->index != index) {
+		VM_BUG_ON_MSG(marks, "0x%lx of %s, in the middle of a folio, has marks", index,
+		              c->mapping->host->name);
+		c->nr_in_folio -= 1;
+		return;
+	}
+	VM_BUG_ON_MSG(c->nr_in_folio, "of a folio before 0x%lx of %s the index lacks %lu pages",
+	              index, c->mapping->host->name, c->nr_in_folio);
+	c->nr_in_folio = compound_nr(page) - 1;
 	dirty = page_test(page, PG_dirty);
 	writeback = page_test(page, PG_writeback);
 	c->nr_shmem += page_is_shmem(page);
@@ -63,9 +94,12 @@ static void audit_entry(struct machine *m, u64 index, u64 entry, u32 marks, void
 	VM_BUG_ON(page_test(page, PG_swapcache));
 	VM_BUG_ON(page->refcount < 1 + page->mapcount + page_test(page, PG_private));
 	VM_BUG_ON(dirty && list_empty(&c->mapping->wb_list));
-	c->nr_dirty += dirty;
-	c->nr_dirty_here += dirty;
-	c->nr_mapped += page_mapped(page);
+	c->nr_dirty += dirty ? compound_nr(page) : 0;
+	c->nr_dirty_here += dirty ? compound_nr(page) : 0;
+	if (page_is_compound(page))
+		audit_folio(c, page);
+	else
+		c->nr_mapped += page_mapped(page);
 }
 
 static void audit_extents(struct fs_census *c, const struct inode *inode)
@@ -99,6 +133,7 @@ static void audit_inode(struct fs_census *c, struct inode *inode)
 	c->nr_shadows = 0;
 	c->nr_dirty_here = 0;
 	xa_audit(c->m, &mapping->i_pages, audit_entry, c);
+	VM_BUG_ON(c->nr_in_folio);
 	VM_BUG_ON_MSG(c->nr_pages != mapping->nrpages, "%s: nrpages %lu, counted %lu", inode->name,
 	              mapping->nrpages, c->nr_pages);
 	VM_BUG_ON_MSG(c->nr_shadows != mapping->nrexceptional, "%s: %lu shadows, counted %lu",

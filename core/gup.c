@@ -56,7 +56,7 @@ static void touch_page(struct machine *m, struct page *page, pte_t pte, bool wri
 	charge(COST_PAGE_LINE);
 	if (write && !pte_dirty(pte) && !page_test(page, PG_dirty))
 		page_set(page, PG_dirty);
-	mark_page_accessed(m, page);
+	mark_page_accessed(m, page_is_anon(page) ? page : compound_head(page));
 }
 
 /*

@@ -145,6 +145,10 @@ void page_remove_rmap_compound(struct machine *m, struct page *page)
 
 	if (!__page_remove_rmap_compound(page))
 		return;
+	if (!page_is_anon(page)) {
+		mod_node_state(page_zone(m, head), NR_FILE_MAPPED, -1);
+		return;
+	}
 	mod_node_state(page_zone(m, head), NR_ANON_MAPPED, -1);
 	if (defers_at_once(m) || head[1].total_mapcount)
 		deferred_split_huge_page(m, head);

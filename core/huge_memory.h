@@ -102,6 +102,8 @@ void put_huge_zero_page(struct machine *m);
 
 /* ---- huge_split.c ---------------------------------------------------------------------------- */
 
+/* A split of a page of @nr has succeeded, or not (@err). */
+void count_split(struct machine *m, u32 nr, int err);
 /* Part of @head is mapped by nobody any more: to be split when memory is wanted. */
 void deferred_split_huge_page(struct machine *m, struct page *head);
 /*

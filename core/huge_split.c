@@ -125,7 +125,8 @@ void free_huge_page(struct machine *m, struct page *head)
 {
 	struct pglist_data *pgdat = page_pgdat(m, head);
 
-	if (compound_nr(head) > 2) {
+	/* Those of files are on no queue. */
+	if (compound_nr(head) > 2 && head[1].mapping == TAIL_MAPPING) {
 		spin_lock_irq(&pgdat->split_queue_lock);
 		split_queue_forget(pgdat, head);
 		spin_unlock_irq(&pgdat->split_queue_lock);
@@ -315,7 +316,7 @@ static bool split_begin(struct machine *m, struct page *head, struct split *s)
 	return true;
 }
 
-static void count_split(struct machine *m, u32 nr, int err)
+void count_split(struct machine *m, u32 nr, int err)
 {
 	if (nr == HPAGE_PMD_NR)
 		count_vm_event(m, err ? THP_SPLIT_PAGE_FAILED : THP_SPLIT_PAGE);

@@ -132,6 +132,32 @@ bool inode_bmap(struct inode *inode, u64 index, u64 *block)
 	return found;
 }
 
+/* The same for the @max pages from there on: *@nr of them, one after another on the disk; false: a hole, *@nr long. */
+bool inode_bmap_run(struct inode *inode, u64 index, u64 max, u64 *block, u64 *nr)
+{
+	const struct extent *e;
+	struct rb_node *next;
+	bool found;
+
+	charge(COST_BLOCK_MAP);
+	*nr = max;
+	if (!inode->extents.node)
+		return false;
+	spin_lock(&inode->i_sb->lock);
+	e = extent_before(inode, index);
+	found = e && index < e->index + e->nr;
+	if (found) {
+		*block = e->block + (index - e->index);
+		*nr = min(max, e->index + e->nr - index);
+	} else {
+		next = e ? rb_next(&e->rb) : rb_first(&inode->extents);
+		if (next)
+			*nr = min(max, rb_extent(next)->index - index);
+	}
+	spin_unlock(&inode->i_sb->lock);
+	return found;
+}
+
 /* The first free block at or behind @goal, else from the start; sb->lock held, some are free. */
 static u64 find_free_block(const struct super_block *sb, u64 goal)
 {

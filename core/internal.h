@@ -109,7 +109,7 @@ struct cpu_data {
 	u32 nr_dirtied;                /* (o) since balance_dirty_pages() was last called */
 	u32 dirty_leaks;               /* (o) dirtied by tasks that ended before they paid */
 	u32 nr_xa_nodes;               /* (o) index nodes in stock: xa_preload() */
-	u32 xa_nodes[XA_HEIGHT_MAX];   /* (o) their handles */
+	u32 xa_nodes[XA_STOCK_MAX];    /* (o) their handles */
 };
 
 enum slab_kind {
@@ -1067,6 +1067,7 @@ void rmap_fetch_ahead(struct machine *m, const struct page *page);
 enum ttu_flags {
 	TTU_BATCH_FLUSH = 1 << 0, /* leave the TLB flush to try_to_unmap_flush() */
 	TTU_FREE = 1 << 1,        /* seed's tree: a lazily freed page, drop clean ptes */
+	TTU_IGNORE_MLOCK = 1 << 2,
 };
 
 enum ttu_result {

@@ -163,6 +163,9 @@
 	NUM(fs_prealloc, "fs.prealloc", "pages", 0, 1 << 20, 0, 2048,                              \
 	    "ext4_mb_normalize_request(): up to 8 MiB; delayed allocation",                        \
 	    "a growing file keeps room for as much as it has, up to this; 0: none")                \
+	NUM(max_folio_order, "fs.max_folio_order", "log2 pages", 0, 9, 0, 9,                       \
+	    "mapping_set_large_folios(); ext4 7ac67301e82f (6.16)",                                \
+	    "files are cached in folios of up to this, as readahead and writes go; 0: in pages")   \
 	NUM(read_ahead_kb, "vm.read_ahead_kb", "kB", 0, 1 << 20, 128, 128,                         \
 	    "sysfs, queue/read_ahead_kb", "largest readahead window of a file")                    \
 	NUM(fault_around_bytes, "vm.fault_around_bytes", "B", 4096, 2 << 20, 65536, 65536,         \

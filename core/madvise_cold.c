@@ -117,6 +117,29 @@ static bool split_for_advice(struct machine *m, struct spinlock *lock, struct pa
 	return split;
 }
 
+/*
+ * A large folio of a file, @page's, if all of it is mapped from @va on, and nowhere else. (Linux splits one of which
+ * only a part is advised.) Returns how many entries are done with.
+ */
+static u32 cold_folio(struct madvise_cold *c, pte_t *pte, u64 va, u64 end, struct page *page)
+{
+	struct page *head = compound_head(page);
+	u32 nr = compound_nr(head);
+
+	if (page != head || head[1].total_mapcount != (s32)nr || !page_test(head, PG_lru) ||
+	    va + ((u64)nr << PAGE_SHIFT) > end)
+		return 1;
+	charge_n(COST_PTE, nr - 1);
+	for (u32 i = 0; i < nr; i++)
+		if (!pte_present(pte[i]) || pte_special(pte[i]) ||
+		    pte_pfn(pte[i]) != page_to_pfn(c->m, head) + i)
+			return 1;
+	for (u32 i = 0; i < nr; i++)
+		pte[i] = make_old(c, pte[i], va + ((u64)i << PAGE_SHIFT));
+	cold_page(c, head);
+	return nr;
+}
+
 static void cold_pte_range(struct madvise_cold *c, u32 table, u64 va, u64 end)
 {
 	struct machine *m = c->m;
@@ -135,6 +158,10 @@ static void cold_pte_range(struct madvise_cold *c, u32 table, u64 va, u64 end)
 		charge(COST_PAGE_LINE);
 		if (page_mapcount(page) != 1)
 			continue;
+		if (page_is_compound(page) && !page_is_anon(page)) {
+			va += (cold_folio(c, pte, va, end, page) - 1UL) << PAGE_SHIFT;
+			continue;
+		}
 		if (page_is_compound(page)) {
 			if (split_for_advice(m, ptl, compound_head(page)))
 				va -= PAGE_SIZE; /* once more, as a page of its own */

@@ -307,11 +307,12 @@ static void audit_mapped_page(struct machine *m, struct mm_struct *mm, u32 table
 		return;
 	c->locked[pte_pfn(pte)] |= vma->vm_flags & VM_LOCKED ? 1 : 0;
 	if (!page_is_anon(page)) {
+		head = compound_head(page);
 		VM_BUG_ON_MSG(
-			!vma->vm_file || page->mapping != vma_mapping(vma)->number ||
-				page->index != vma_index(vma, va),
+			!vma->vm_file || head->mapping != vma_mapping(vma)->number ||
+				page_index(page) != vma_index(vma, va),
 			"pfn 0x%lx of file %u, page 0x%lx, is mapped at 0x%lx, which shows another",
-			pte_pfn(pte), page->mapping, page->index, va);
+			pte_pfn(pte), head->mapping, page_index(page), va);
 		VM_BUG_ON(pte_write(pte) && !(vma->vm_flags & VM_SHARED));
 		return;
 	}
@@ -351,8 +352,9 @@ static void audit_compound(struct machine *m, const struct rmap_count *c, u64 pf
 	}
 	VM_BUG_ON_MSG(head[1].total_mapcount != total, "pfn 0x%lx: total mapcount %d, entries %d",
 	              pfn, head[1].total_mapcount, total);
-	if (page_test(head, PG_swapcache))
+	if (page_test(head, PG_swapcache) || page_mapping(m, head))
 		total += (s32)compound_nr(head);
+	total += page_test(head, PG_private);
 	VM_BUG_ON_MSG(head->refcount < total, "pfn 0x%lx: refcount %d, entries and cache %d", pfn,
 	              head->refcount, total);
 }

@@ -51,6 +51,7 @@ struct page {
 			s32 compound_mapcount; /* (a) PMD entries that map all of it */
 			u8 compound_order;     /* (c) */
 			u8 compound_flags;     /* (a) enum compound_flags */
+			u16 nr_io; /* (a) of a file's: pages whose read or write has not ended */
 		};
 		struct { /* third page: the deferred split queue, in pages' links */
 			u32 deferred_next; /* (D) */
@@ -63,6 +64,7 @@ _Static_assert(sizeof(struct page) == 32, "struct page is half a cache line");
 
 #define PAGE_MAPPING_ANON (1u << 31)
 #define TAIL_MAPPING 0xfffffffeu /* counts as anonymous; no anon_vma has this number */
+#define TAIL_MAPPING_FILE (TAIL_MAPPING & ~PAGE_MAPPING_ANON) /* and no inode this one */
 
 enum compound_flags {
 	COMPOUND_TAILS = 1 << 0,      /* tails beyond the third page are filled in: prep_tails() */
@@ -71,6 +73,10 @@ enum compound_flags {
 	COMPOUND_DEFERRED =
 		1 << 2, /* (D) waits to be split: on the queue, or in the shrinker's hands */
 	COMPOUND_QUEUED = 1 << 3, /* (D) on the queue */
+	/* Of a file's (filemap_folio.c): */
+	COMPOUND_BLOCK_DIRTY =
+		1 << 4, /* (P) as PG_dirty of a tail: the head's own block is to be written */
+	COMPOUND_IO_ERROR = 1 << 5, /* (a) some of the read under way has failed */
 };
 
 enum pageflags {
@@ -168,12 +174,12 @@ static inline bool page_is_compound(const struct page *p)
 
 static inline bool page_is_tail(const struct page *p)
 {
-	return page_is_compound(p) && p->mapping == TAIL_MAPPING;
+	return page_is_compound(p) && (p->mapping | PAGE_MAPPING_ANON) == TAIL_MAPPING;
 }
 
 static inline bool page_is_head(const struct page *p)
 {
-	return page_is_compound(p) && p->mapping != TAIL_MAPPING;
+	return page_is_compound(p) && (p->mapping | PAGE_MAPPING_ANON) != TAIL_MAPPING;
 }
 
 static inline struct page *compound_head(struct page *p)
@@ -190,6 +196,13 @@ static inline unsigned int compound_order(const struct page *head)
 static inline u32 compound_nr(const struct page *head)
 {
 	return page_is_compound(head) ? 1u << head[1].compound_order : 1;
+}
+
+/* Its offset in its mapping, wherever in a compound page it is. */
+static inline u64 page_index(const struct page *p)
+{
+	return unlikely(page_is_tail(p)) ? (p - p->head_distance)->index + p->head_distance
+	                                 : p->index;
 }
 
 static inline bool page_mapped(const struct page *p)

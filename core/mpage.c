@@ -24,12 +24,20 @@ static void end_file_read(struct world_io *io, int err)
 	struct machine *m = io->priv;
 
 	for (u32 i = 0; i < io->nr_pages; i++) {
-		struct page *page = pfn_to_page(m, io->pfn[i]);
+		struct page *page = compound_head(pfn_to_page(m, io->pfn[i]));
 
 		if (err)
 			m->fs->nr_io_errors[0] += 1;
-		else
+		if (unlikely(page_is_compound(page))) {
+			if (err)
+				page[1].compound_flags |= COMPOUND_IO_ERROR;
+			if (!folio_end_io(page))
+				continue;
+			if (!(page[1].compound_flags & COMPOUND_IO_ERROR))
+				page_set(page, PG_uptodate);
+		} else if (!err) {
 			page_set(page, PG_uptodate);
+		}
 		unlock_page(m, page);
 	}
 	world_latency(HIST_FILE_READ, io->submitted_at);
@@ -43,16 +51,18 @@ static void end_file_write(struct world_io *io, int err)
 	world_latency(HIST_FILE_WRITE, io->submitted_at);
 	for (u32 i = 0; i < io->nr_pages; i++) {
 		struct page *page = pfn_to_page(m, io->pfn[i]);
+		struct page *head = compound_head(page);
 
 		if (err) {
-			struct address_space *mapping = page_mapping(m, page);
+			struct address_space *mapping = page_mapping(m, head);
 
 			m->fs->nr_io_errors[1] += 1;
 			mapping->flags |= AS_EIO;
-			world_contents_file(WORLD_FILE_LOST, mapping->host->nr_created, page->index,
-			                    0);
+			world_contents_file(WORLD_FILE_LOST, mapping->host->nr_created,
+			                    page_index(page), 0);
 		}
-		end_page_writeback(m, page);
+		if (folio_end_io(head))
+			end_page_writeback(m, head);
 	}
 	pool_free(&m->io_pool, pool_index(&m->io_pool, io));
 }
@@ -106,6 +116,10 @@ void mpage_read(struct mpage *mp, struct page *page)
 	u64 block;
 
 	VM_BUG_ON(!page_test(page, PG_locked) || page_test(page, PG_uptodate));
+	if (unlikely(page_is_compound(page))) {
+		mpage_read_folio(mp, page);
+		return;
+	}
 	if (inode_bmap(mp->inode, page->index, &block)) {
 		mpage_add(mp, page, block);
 		return;

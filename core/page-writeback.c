@@ -31,19 +31,28 @@ static void mod_dirty(struct machine *m, struct page *page, struct address_space
 	if (delta > 0)
 		mod_node_state(z, NR_DIRTIED, delta);
 	wb->nr_reclaimable += (u64)delta;
-	wb->nr_dirtied += delta > 0;
+	wb->nr_dirtied += delta > 0 ? (u64)delta : 0;
 	world_irq_restore();
 }
 
 /* Who dirties pays: see dirty_limits.c. */
-static void account_dirtier(struct machine *m)
+static void account_dirtier(struct machine *m, u32 nr)
 {
-	this_cpu(m)->nr_dirtied += 1;
+	this_cpu(m)->nr_dirtied += nr;
 	if (likely(world_self->task->id > m->nr_world_tasks))
-		current_task()->nr_dirtied += 1;
+		current_task()->nr_dirtied += nr;
 }
 
 bool set_page_dirty(struct machine *m, struct page *page)
+{
+	if (unlikely(page_is_compound(page)) && !page_is_anon(page)) {
+		page = compound_head(page);
+		folio_set_blocks_dirty(page, 0, compound_nr(page));
+	}
+	return __set_page_dirty(m, page);
+}
+
+bool __set_page_dirty(struct machine *m, struct page *page)
 {
 	struct address_space *mapping = page_mapping(m, page);
 
@@ -68,8 +77,8 @@ bool set_page_dirty(struct machine *m, struct page *page)
 		return false;
 	}
 	page_set(page, PG_dirty);
-	mod_dirty(m, page, mapping, 1);
-	account_dirtier(m);
+	mod_dirty(m, page, mapping, compound_nr(page));
+	account_dirtier(m, compound_nr(page));
 	xa_set_mark(m, &mapping->i_pages, page->index, PAGECACHE_TAG_DIRTY);
 	spin_unlock_irq(&mapping->tree_lock);
 	mark_inode_dirty_pages(m, mapping);
@@ -82,7 +91,7 @@ void account_page_cleaned(struct machine *m, struct page *page, struct address_s
 {
 	page_clear(page, PG_dirty);
 	if (!page_is_shmem(page))
-		mod_dirty(m, page, mapping, -1);
+		mod_dirty(m, page, mapping, -(long)compound_nr(page));
 }
 
 void cancel_dirty_page(struct machine *m, struct page *page)
@@ -120,6 +129,8 @@ int writepage(struct mpage *mp, struct page *page)
 	u64 block;
 	int err;
 
+	if (unlikely(page_is_compound(page)))
+		return write_folio(mp, page);
 	if (page->index >= inode_pages(mapping->host)) { /* being truncated */
 		unlock_page(m, page);
 		return 0;
@@ -210,9 +221,9 @@ int write_cache_pages(struct machine *m, struct address_space *mapping,
 		}
 		err = writepage(&mp, page);
 		ret = ret ? ret : err;
+		wbc->nr_to_write -= compound_nr(page);
+		index += compound_nr(page);
 		put_page(m, page);
-		wbc->nr_to_write -= 1;
-		index += 1;
 	}
 	mpage_submit(&mp);
 	span_exit();

@@ -64,7 +64,7 @@ static void age_one(const struct machine *m, const struct prop_global *g, struct
 }
 
 /* The write of a page has ended. Any context. */
-void prop_event(struct machine *m, struct bdi_writeback *wb)
+void prop_events(struct machine *m, struct bdi_writeback *wb, u64 nr)
 {
 	struct prop_global *g = &m->fs->domain.completions;
 
@@ -74,8 +74,8 @@ void prop_event(struct machine *m, struct bdi_writeback *wb)
 			g->ends = world_now() / HZ_NS(m) + PERIOD_SECONDS * m->world->hw->hz;
 	}
 	age_one(m, g, &wb->completions);
-	wb->completions.events += 1;
-	g->events += 1;
+	wb->completions.events += nr;
+	g->events += nr;
 }
 
 /* @pages times this disk's part. */

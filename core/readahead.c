@@ -8,6 +8,9 @@
  *
  * Knob readahead.form: "2.6.31", where a miss at the expected places continues the sequence as well,
  * or "6.18", where only the marker does, and where a first window leaves half of itself for later.
+ *
+ * Where folios may be large (fs.max_folio_order) those of a first window are single pages; each window that the
+ * marker starts has them four times as large, up to the window itself, and ends where such a folio would.
  */
 #include "core/fs.h"
 
@@ -94,10 +97,68 @@ u64 do_page_cache_readahead(struct machine *m, struct file *file, u64 start, u64
 	return nr_read;
 }
 
+/* A new folio at @index. -EEXIST: some of it is there; -ENOMEM. */
+static int ra_alloc_folio(struct mpage *mp, u64 index, u64 mark, unsigned int order)
+{
+	struct machine *m = mp->m;
+	struct page *folio = filemap_alloc_folio(m, GFP_READAHEAD, order);
+	int err;
+
+	if (!folio)
+		return -ENOMEM;
+	err = add_to_page_cache_lru(m, folio, &mp->inode->i_data, index,
+	                            GFP_KERNEL | __GFP_NORETRY);
+	if (!err) {
+		if (index == ALIGN_DOWN(mark, 1UL << order))
+			page_set(folio, PG_readahead);
+		mpage_read(mp, folio);
+	}
+	put_page(m, folio);
+	return err;
+}
+
+/*
+ * The window in folios of ra->order, smaller where they would not be aligned, or beyond the end of the window
+ * or the file. Where some of it is there already, or no memory for folios of this size, the rest is read by
+ * single pages.
+ */
+static u32 page_cache_ra_order(struct machine *m, struct file *file, unsigned int max_order)
+{
+	struct file_ra_state *ra = &file->f_ra;
+	u64 index = ra->start;
+	u64 end = min(inode_pages(file->f_inode), ra->start + ra->size);
+	u64 mark = index + ra->size - ra->async_size;
+	struct mpage mp;
+	int err = 0;
+
+	ra->order = (u8)min3((unsigned int)ra->order, max_order, (unsigned int)fls64(ra->size) - 1);
+	if (ra->order) {
+		mpage_start(&mp, m, file->f_inode, false);
+		while (index < end && !err) {
+			unsigned int order = ra->order;
+
+			if (index & ((1UL << order) - 1))
+				order = (unsigned int)__builtin_ctzl(index);
+			while (index + (1UL << order) > end)
+				order--;
+			err = ra_alloc_folio(&mp, index, mark, order);
+			index += err ? 0 : 1UL << order;
+		}
+		mpage_submit(&mp);
+	}
+	if (index < end)
+		do_page_cache_readahead(m, file, index, ra->start + ra->size - index,
+		                        ra->async_size);
+	return (u32)(end - min(end, ra->start));
+}
+
 u32 ra_submit(struct machine *m, struct file *file)
 {
 	struct file_ra_state *ra = &file->f_ra;
+	unsigned int max_order = mapping_max_folio_order(m, &file->f_inode->i_data);
 
+	if (max_order)
+		return page_cache_ra_order(m, file, max_order);
 	return (u32)do_page_cache_readahead(m, file, ra->start, ra->size, ra->async_size);
 }
 
@@ -182,20 +243,35 @@ static bool interleaved_readahead(struct machine *m, struct file *file, u64 inde
 	return true;
 }
 
-/* Is @index where the present window, or the part of it ahead of need, ends? */
+/* Is @index, of a folio of @nr pages, where the present window, or the part of it ahead of need, ends? */
 static bool is_expected(const struct machine *m, const struct file_ra_state *ra, u64 index,
-                        bool marker)
+                        bool marker, u64 nr)
 {
 	if (!ra->size)
 		return false;
-	if (index == ra->start + ra->size - ra->async_size)
+	if (index == ALIGN_DOWN(ra->start + ra->size - ra->async_size, nr))
 		return marker || m->knob.readahead == READAHEAD_2_6_31;
 	return index == ra->start + ra->size && m->knob.readahead == READAHEAD_2_6_31;
 }
 
-static void ondemand_readahead(struct machine *m, struct file *file, bool marker, u64 index,
-                               u64 req)
+/* The window is one that was expected: its folios are larger than the last one's, and it ends as they do. */
+static void larger_folios(struct file_ra_state *ra, u64 max)
 {
+	u64 end = ra->start + ra->size;
+	u64 aligned_end;
+
+	ra->order += 2;
+	aligned_end = ALIGN_DOWN(end, 1UL << min((u64)ra->order, (u64)__builtin_ctzl(max)));
+	if (aligned_end > ra->start)
+		ra->size -= (u32)(end - aligned_end);
+	ra->async_size = ra->size;
+}
+
+/* @folio: has the marker, and is at @index; NULL: nothing is there. */
+static void ondemand_readahead(struct machine *m, struct file *file, const struct page *folio,
+                               u64 index, u64 req)
+{
+	bool marker = folio;
 	struct file_ra_state *ra = &file->f_ra;
 	u64 max = ra->ra_pages;
 	u64 prev = (u64)ra->prev_pos >> PAGE_SHIFT;
@@ -203,7 +279,7 @@ static void ondemand_readahead(struct machine *m, struct file *file, bool marker
 	charge(COST_READAHEAD);
 	if (!index) {
 		initial_readahead(m, ra, index, req, max);
-	} else if (is_expected(m, ra, index, marker)) {
+	} else if (is_expected(m, ra, index, marker, marker ? compound_nr(folio) : 1)) {
 		next_window(ra, max);
 	} else if (marker) {
 		if (!interleaved_readahead(m, file, index, req, max))
@@ -216,6 +292,10 @@ static void ondemand_readahead(struct machine *m, struct file *file, bool marker
 	}
 	if (m->knob.readahead == READAHEAD_2_6_31)
 		merge_next_window(ra, index, max);
+	if (!marker)
+		ra->order = 0;
+	else if (mapping_max_folio_order(m, &file->f_inode->i_data))
+		larger_folios(ra, max);
 	ra_submit(m, file);
 }
 
@@ -228,7 +308,7 @@ void page_cache_sync_readahead(struct machine *m, struct file *file, u64 index, 
 	if (file->random)
 		force_page_cache_readahead(m, file, index, req);
 	else
-		ondemand_readahead(m, file, false, index, req);
+		ondemand_readahead(m, file, NULL, index, req);
 	span_exit();
 }
 
@@ -244,6 +324,6 @@ void page_cache_async_readahead(struct machine *m, struct file *file, struct pag
 	    bdi_congested(m, &file->f_inode->i_data, false))
 		return;
 	span_enter(SPAN_READAHEAD);
-	ondemand_readahead(m, file, true, index, req);
+	ondemand_readahead(m, file, page, index, req);
 	span_exit();
 }

@@ -109,8 +109,22 @@ void unlink_file_vma(struct machine *m, struct vm_area_struct *vma)
 void page_add_file_rmap(struct machine *m, struct page *page)
 {
 	charge(COST_PAGE_FLAG);
+	if (unlikely(page_is_compound(page)))
+		compound_head(page)[1].total_mapcount += 1;
 	if (page->mapcount++ == 0)
 		mod_node_state(page_zone(m, page), NR_FILE_MAPPED, 1);
+}
+
+/* The same for @nr pages of a large folio in a row, by as many ptes. */
+void folio_add_file_rmap_ptes(struct machine *m, struct page *page, u32 nr)
+{
+	long nr_mapped = 0;
+
+	charge_n(COST_PAGE_FLAG, nr);
+	for (u32 i = 0; i < nr; i++)
+		nr_mapped += page[i].mapcount++ == 0;
+	compound_head(page)[1].total_mapcount += (s32)nr;
+	mod_node_state(page_zone(m, page), NR_FILE_MAPPED, nr_mapped);
 }
 
 /* ---- walks --------------------------------------------------------------------------------------------- */
@@ -121,11 +135,53 @@ void page_add_file_rmap(struct machine *m, struct page *page)
  */
 typedef bool rmap_one_fn(struct machine *m, struct page *page, struct rmap_pte *r, void *arg);
 
+/* Does @entry map frame @pfn? */
+static bool pte_maps(pte_t entry, u64 pfn)
+{
+	return pte_present(entry) && !pte_special(entry) && pte_pfn(entry) == pfn;
+}
+
+/*
+ * The ptes of a large folio in one VMA, in one walk along each of its tables (page_vma_mapped_walk()); @one is
+ * called for each page. False: it says so, or all *@mapcount have been seen.
+ */
+static bool rmap_walk_folio(struct machine *m, struct page *folio, struct vm_area_struct *vma,
+                            int *mapcount, rmap_one_fn *one, void *arg)
+{
+	u64 index = max(folio->index, vma->vm_pgoff);
+	u64 end = min(folio_next_index(folio), vma->vm_pgoff + vma_pages(vma));
+	u64 pfn = page_to_pfn(m, folio) + (index - folio->index);
+	struct rmap_pte r = {.vma = vma};
+	bool go_on = true;
+	u64 stop;
+
+	for (; index < end && go_on; index = stop) {
+		r.va = vma->vm_start + ((index - vma->vm_pgoff) << PAGE_SHIFT);
+		stop = min(end, index + ((PMD_SIZE - (r.va & ~PMD_MASK)) >> PAGE_SHIFT));
+		r.table = pt_find_rmap(m, vma->vm_mm, r.va);
+		if (!r.table) {
+			pfn += stop - index;
+			continue;
+		}
+		spin_lock(&m->table[r.table].ptl);
+		for (u64 i = index; i < stop && go_on; i++, pfn++, r.va += PAGE_SIZE) {
+			r.pte = pt_entry(m, r.table, r.va);
+			charge(COST_PTE);
+			if (!pte_maps(*r.pte, pfn))
+				continue;
+			go_on = one(m, pfn_to_page(m, pfn), &r, arg) && --*mapcount;
+		}
+		spin_unlock(&m->table[r.table].ptl);
+	}
+	return go_on;
+}
+
 static int rmap_walk_file(struct machine *m, struct page *page, bool try, rmap_one_fn *one,
                           void *arg)
 {
 	struct address_space *mapping = page_mapping(m, page);
-	int mapcount = page->mapcount;
+	bool large = page_is_compound(page);
+	int mapcount = large ? page[1].total_mapcount : page->mapcount;
 	struct interval_node *node;
 	struct rmap_pte r;
 
@@ -135,10 +191,15 @@ static int rmap_walk_file(struct machine *m, struct page *page, bool try, rmap_o
 		return 0;
 	if (!i_mmap_lock_read(m, mapping, try))
 		return -1;
-	interval_tree_for_each (node, &mapping->i_mmap, page->index, page->index) {
+	interval_tree_for_each (node, &mapping->i_mmap, page->index, folio_next_index(page) - 1) {
 		struct vm_area_struct *vma = container_of(node, struct vm_area_struct, shared);
 		bool go_on;
 
+		if (unlikely(large)) {
+			if (!rmap_walk_folio(m, page, vma, &mapcount, one, arg))
+				break;
+			continue;
+		}
 		if (!page_check_address(m, page, vma, &r))
 			continue;
 		go_on = one(m, page, &r, arg);
@@ -153,6 +214,7 @@ static int rmap_walk_file(struct machine *m, struct page *page, bool try, rmap_o
 struct referenced_arg {
 	int referenced;
 	u32 vm_flags;
+	const struct vm_area_struct *last; /* of a large folio: that used it, which counts once */
 };
 
 static bool page_referenced_one_file(struct machine *m, struct page *page, struct rmap_pte *r,
@@ -173,8 +235,9 @@ static bool page_referenced_one_file(struct machine *m, struct page *page, struc
 	charge(COST_PTE);
 	flush_young(m, r);
 	/* Who reads in order will not come back. */
-	if (!(r->vma->vm_flags & VM_SEQ_READ))
+	if (!(r->vma->vm_flags & VM_SEQ_READ) && (!page_is_compound(page) || a->last != r->vma))
 		a->referenced += 1;
+	a->last = r->vma;
 	a->vm_flags |= r->vma->vm_flags;
 	return true;
 }
@@ -215,7 +278,7 @@ static bool try_to_unmap_one_file(struct machine *m, struct page *page, struct r
 	struct mm_struct *mm = r->vma->vm_mm;
 	pte_t entry = *r->pte;
 
-	if (unlikely(r->vma->vm_flags & VM_LOCKED)) {
+	if (unlikely(r->vma->vm_flags & VM_LOCKED) && !(a->flags & TTU_IGNORE_MLOCK)) {
 		a->mlocked = mlock_found(m, page, r->vma);
 		return !a->mlocked;
 	}
@@ -226,6 +289,7 @@ static bool try_to_unmap_one_file(struct machine *m, struct page *page, struct r
 	atomic_long_add(-1, &mm->rss[MM_FILEPAGES]);
 	charge(COST_RSS);
 	page_remove_rmap(m, page);
+	page = compound_head(page);
 	VM_BUG_ON(page->refcount < 2);
 	page->refcount -= 1;
 	charge(COST_PAGE_FLAG);

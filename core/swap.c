@@ -490,7 +490,7 @@ static bool deactivate_file_fn(struct machine *m, struct page *page, struct lruv
 		add_page_to_lru_list(m, page, lruvec);
 	} else {
 		add_page_to_lru_list_tail(m, page, lruvec);
-		count_vm_event(m, PGROTATED);
+		count_vm_events(m, PGROTATED, compound_nr(page));
 	}
 	update_page_reclaim_stat(lruvec, true, false);
 	return active;
@@ -616,7 +616,8 @@ void mark_page_accessed(struct machine *m, struct page *page)
 	else
 		lru_cache_activate_page(m, page);
 	page_clear(page, PG_referenced);
-	workingset_age_nonresident(page_lruvec(m, page), 1);
+	workingset_age_nonresident(page_lruvec(m, page),
+	                           page_is_file(page) ? compound_nr(page) : 1);
 }
 
 /*

@@ -18,8 +18,11 @@
  */
 static void unmap_page_everywhere(struct machine *m, struct page *page)
 {
+	/* A large folio is not mlocked itself (mlock_page.c), so that there is nothing to be counted out. */
+	u32 flags = page_is_compound(page) ? TTU_IGNORE_MLOCK : 0;
+
 	while (page_mapped(page))
-		if (try_to_unmap_file(m, page, 0) == SWAP_AGAIN)
+		if (try_to_unmap_file(m, page, flags) == SWAP_AGAIN)
 			world_cond_resched(); /* a fork is just copying an entry */
 }
 
@@ -54,6 +57,27 @@ static void truncate_page(struct machine *m, struct page *page)
 	delete_from_page_cache(m, page);
 }
 
+/*
+ * A large folio, locked, of which the pages from @from on go: it is split, and they are found as others. While
+ * it is dirty, or somebody uses it, it stays as it is, and what goes is cleared: from then on it is behind the
+ * end, where nobody looks; a clean one goes as a whole. True: there is nothing left of it to be removed.
+ */
+static bool truncate_partial_folio(struct machine *m, struct page *folio, u64 from)
+{
+	u64 pfn = page_to_pfn(m, folio);
+
+	wait_on_page_writeback(m, folio);
+	unmap_page_everywhere(m, folio);
+	for (u64 i = from - folio->index; i < compound_nr(folio); i++)
+		world_frame_clear(pfn + i);
+	folio_clear_blocks_dirty(folio, (u32)(from - folio->index));
+	if (!split_file_folio(m, folio))
+		return false;
+	if (!page_test(folio, PG_dirty))
+		truncate_page(m, folio);
+	return true;
+}
+
 /* All pages from @from on. Shadows go too. May switch tasks. */
 void truncate_inode_pages(struct machine *m, struct address_space *mapping, u64 from)
 {
@@ -83,9 +107,13 @@ void truncate_inode_pages(struct machine *m, struct address_space *mapping, u64 
 		if (!page)
 			continue; /* reclaim has it, and will leave a shadow at most */
 		lock_page(m, page);
-		if (page->mapping == mapping->number && page->index == index) {
-			truncate_page(m, page);
-			index += 1;
+		if (page->mapping == mapping->number && folio_contains(page, index)) {
+			u64 next = folio_next_index(page);
+
+			if (page->index >= from)
+				truncate_page(m, page);
+			if (page->index >= from || truncate_partial_folio(m, page, from))
+				index = next;
 		}
 		unlock_page(m, page);
 		put_page(m, page);
@@ -119,13 +147,13 @@ static bool invalidate_complete_page(struct machine *m, struct page *page)
 		return false;
 	spin_lock_irq(&mapping->tree_lock);
 	/* The cache's and the caller's. */
-	if (page->refcount != 2 || page_test(page, PG_dirty)) {
+	if (page->refcount != 1 + (s32)compound_nr(page) || page_test(page, PG_dirty)) {
 		spin_unlock_irq(&mapping->tree_lock);
 		return false;
 	}
 	page_clear(page, PG_reclaim);
 	__delete_from_page_cache(m, page, 0);
-	page->refcount -= 1;
+	page->refcount = 1;
 	spin_unlock_irq(&mapping->tree_lock);
 	charge(COST_PAGE_FLAG);
 	return true;
@@ -137,8 +165,9 @@ unsigned long invalidate_mapping_pages(struct machine *m, struct address_space *
 {
 	unsigned long nr = 0;
 	u64 index = start;
+	u64 next;
 
-	for (; index <= end; index++) {
+	for (; index <= end; index = next) {
 		struct page *page;
 		u64 entry;
 
@@ -147,17 +176,26 @@ unsigned long invalidate_mapping_pages(struct machine *m, struct address_space *
 		entry = xa_find(m, &mapping->i_pages, &index, end, XA_ANY);
 		if (!entry)
 			break;
+		next = index + 1;
 		if (!xa_is_page(entry))
 			continue;
 		page = find_get_page(m, mapping, index);
 		if (!page)
 			continue;
+		if (page_is_compound(page) && folio_contains(page, index)) {
+			next = folio_next_index(page);
+			if (page->index < start || next - 1 > end) {
+				put_page(m, page);
+				continue; /* not all of it is asked for */
+			}
+		}
 		if (trylock_page(m, page)) {
+			u32 nr_pages = compound_nr(page);
 			bool went = page->mapping == mapping->number &&
 			            invalidate_complete_page(m, page);
 
 			unlock_page(m, page);
-			nr += went;
+			nr += went ? nr_pages : 0;
 			if (!went && page->mapping == mapping->number)
 				deactivate_file_page(m, page);
 		}

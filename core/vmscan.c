@@ -254,7 +254,7 @@ void shrink_active_list(struct machine *m, unsigned long nr_to_scan, struct lruv
 		/* The text of programs that run gets another round: a use-once stream is not to push it
 		 * out. (Not lazily freed anonymous pages, which are on the file lists as well.) */
 		if (unlikely(referenced && vm_flags & VM_EXEC && file && !page_is_anon(page))) {
-			nr_rotated += 1;
+			nr_rotated += compound_nr(page);
 			continue; /* PG_active stays */
 		}
 		page_clear(page, PG_active);

@@ -44,7 +44,8 @@ struct shrink {
 /* Mapped and swap-cache pages once counted double, as pressure on slab. (Before 4.16; not pgscan.) */
 static void count_scanned(struct shrink *s, const struct page *page)
 {
-	s->sc->nr_scanned += 1;
+	/* (Of huge pages before 4.11, and here of anonymous ones in every era: 1.) */
+	s->sc->nr_scanned += page_is_anon(page) ? 1 : compound_nr(page);
 	if (s->lruvec->zone && (page_mapped(page) || page_test(page, PG_swapcache)))
 		s->sc->nr_scanned += 1;
 }
@@ -58,10 +59,11 @@ static void count_dirty(struct shrink *s, const struct page *page)
 	bool file = !page_is_anon(page) && !page_test(page, PG_swapbacked);
 	bool dirty = file && page_test(page, PG_dirty);
 	bool writeback = file && page_test(page, PG_writeback);
+	u32 nr = compound_nr(page);
 
-	s->stat->nr_dirty += dirty || writeback;
-	s->stat->nr_unqueued_dirty += dirty && !writeback;
-	s->stat->nr_congested += writeback && page_test(page, PG_reclaim);
+	s->stat->nr_dirty += dirty || writeback ? nr : 0;
+	s->stat->nr_unqueued_dirty += dirty && !writeback ? nr : 0;
+	s->stat->nr_congested += writeback && page_test(page, PG_reclaim) ? nr : 0;
 }
 
 /*
@@ -130,7 +132,7 @@ static enum page_fate split_huge(struct shrink *s, struct page *page)
 {
 	bool whole;
 
-	if (!page_is_compound(page))
+	if (!page_is_compound(page) || !page_is_anon(page))
 		return PAGE_GO_ON;
 	whole = may_swap_out_whole(s->m, page);
 	if (whole && page_test(page, PG_swapcache))
@@ -275,7 +277,7 @@ static enum page_fate pageout_file(struct shrink *s, struct page *page)
 	struct machine *m = s->m;
 	struct mpage mp;
 
-	if (READ_ONCE(page->refcount) != 2 + page_test(page, PG_private))
+	if (READ_ONCE(page->refcount) != 1 + (s32)compound_nr(page) + page_test(page, PG_private))
 		return PAGE_KEEP;
 	/* To 5.15 who is not kswapd does not wait for room in a busy queue. */
 	if (m->knob.throttle == THROTTLE_CONGESTION && !s->sc->kswapd &&
@@ -317,7 +319,7 @@ static enum page_fate write_file_page(struct shrink *s, struct page *page)
 {
 	if (!may_write_file_page(s, page)) {
 		/* It is rotated to the tail when a flusher has written it. */
-		mod_node_state(page_zone(s->m, page), NR_VMSCAN_IMMEDIATE, 1);
+		mod_node_state(page_zone(s->m, page), NR_VMSCAN_IMMEDIATE, compound_nr(page));
 		page_set(page, PG_reclaim);
 		return s->m->knob.writeback_met == WRITEBACK_ACTIVATE ? PAGE_ACTIVATE : PAGE_KEEP;
 	}
@@ -357,13 +359,13 @@ static bool page_freeze_refs(struct page *page, s32 nr)
 static bool remove_file_mapping(struct machine *m, struct page *page)
 {
 	struct address_space *mapping = page_mapping(m, page);
+	s32 refs = 1 + (s32)compound_nr(page); /* the isolation's and the cache's */
 
 	spin_lock_irq(&mapping->tree_lock);
-	/* The cache's reference and the isolation's. */
-	if (!page_freeze_refs(page, 2))
+	if (!page_freeze_refs(page, refs))
 		goto out_unlock;
 	if (page_test(page, PG_dirty)) {
-		page->refcount = 2;
+		page->refcount = refs;
 		goto out_unlock;
 	}
 	/* Nothing is known of what comes to an empty place of shared memory. */

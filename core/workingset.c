@@ -98,22 +98,23 @@ void workingset_refault(struct machine *m, struct page *page, u64 shadow)
 	struct lruvec *lruvec = page_lruvec(m, page);
 	struct zone *z = page_zone(m, page);
 	bool file = page_is_file(page);
+	u32 nr = compound_nr(page);
 
 	VM_BUG_ON(!page_test(page, PG_locked));
-	mod_node_state(z, WORKINGSET_REFAULT_ANON + file, 1);
+	mod_node_state(z, WORKINGSET_REFAULT_ANON + file, nr);
 	if (!workingset_test_recent(m, &s, file))
 		return;
 	page_set(page, PG_active);
-	workingset_age_nonresident(lruvec, 1);
-	mod_node_state(z, WORKINGSET_ACTIVATE_ANON + file, 1);
+	workingset_age_nonresident(lruvec, nr);
+	mod_node_state(z, WORKINGSET_ACTIVATE_ANON + file, nr);
 	if (!s.workingset)
 		return;
 
 	/* It was active when it was evicted: reclaim of this type costs reads. */
 	page_set(page, PG_workingset);
-	mod_node_state(z, WORKINGSET_RESTORE_ANON + file, 1);
+	mod_node_state(z, WORKINGSET_RESTORE_ANON + file, nr);
 	spin_lock_irq(&lruvec->lru_lock);
-	lru_note_cost(lruvec, file, 1, 0);
+	lru_note_cost(lruvec, file, nr, 0);
 	spin_unlock_irq(&lruvec->lru_lock);
 }
 

@@ -89,17 +89,17 @@ struct bdi_writeback {
 /* ---- proportions.c: each disk's part in what is written ------------------------------------------------ */
 
 void prop_init(struct machine *m, u64 thresh);
-void prop_event(struct machine *m, struct bdi_writeback *wb);
+void prop_events(struct machine *m, struct bdi_writeback *wb, u64 nr);
 u64 prop_share(struct machine *m, struct bdi_writeback *wb, u64 pages);
 
-/* The write of a page begins (@delta 1), or has ended (-1). Interrupts off. */
+/* The write of @delta pages begins, or has ended (@delta negative). Interrupts off. */
 static inline void wb_count_writeback(struct machine *m, struct bdi_writeback *wb, long delta)
 {
 	wb->nr_writeback += (u64)delta;
 	if (delta > 0)
 		return;
-	wb->nr_written += 1;
-	prop_event(m, wb);
+	wb->nr_written += (u64)-delta;
+	prop_events(m, wb, (u64)-delta);
 }
 
 /* ---- dirty_limits.c: thresholds, rates and pauses (mm/page-writeback.c) ------------------------------ */

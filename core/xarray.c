@@ -26,9 +26,13 @@ static u32 xa_handle(const struct machine *m, const struct xa_node *node)
 
 /* ---- nodes ------------------------------------------------------------------------------------- */
 
-int xa_preload(struct machine *m, u32 gfp)
+int xa_preload(struct machine *m, u32 gfp, unsigned int order)
 {
-	while (this_cpu(m)->nr_xa_nodes < XA_HEIGHT_MAX) {
+	/* One on each level, and a leaf for every 64 offsets. */
+	u32 nr = XA_HEIGHT_MAX - 1 + (1u << (order - min(order, (unsigned int)XA_CHUNK_SHIFT)));
+
+	VM_BUG_ON(nr > XA_STOCK_MAX);
+	while (this_cpu(m)->nr_xa_nodes < nr) {
 		struct xa_node *node;
 		struct cpu_data *d;
 
@@ -38,7 +42,7 @@ int xa_preload(struct machine *m, u32 gfp)
 		if (!node)
 			return -ENOMEM;
 		d = this_cpu(m); /* maybe another one by now, and its stock may be full */
-		if (d->nr_xa_nodes == XA_HEIGHT_MAX)
+		if (d->nr_xa_nodes >= nr)
 			slab_free(m, SLAB_RADIX, node);
 		else
 			d->xa_nodes[d->nr_xa_nodes++] = xa_handle(m, node);
@@ -366,14 +370,17 @@ int xa_reclaim_shadow_node(struct machine *m, struct pglist_data *pgdat)
 	return 0;
 }
 
-u64 xa_store(struct machine *m, struct xarray *xa, u32 owner, u64 index, u64 entry)
+/* The walk is charged once the tree has the height that it ends up with. */
+static inline u64 __xa_store(struct machine *m, struct xarray *xa, u32 owner, u64 index, u64 entry,
+                             bool charged)
 {
 	struct xa_node *node;
 	u64 *slot;
 	u64 old;
 
 	node = entry ? xa_leaf_create(m, xa, owner, index) : xa_leaf(m, xa, index);
-	xa_charge_walk(m, xa);
+	if (!charged)
+		xa_charge_walk(m, xa);
 	if (!node)
 		return 0;
 	slot = &node->slot[index & XA_CHUNK_MASK];
@@ -390,6 +397,36 @@ u64 xa_store(struct machine *m, struct xarray *xa, u32 owner, u64 index, u64 ent
 	if (!node->count)
 		xa_prune(m, xa, node);
 	return old;
+}
+
+u64 xa_store(struct machine *m, struct xarray *xa, u32 owner, u64 index, u64 entry)
+{
+	return __xa_store(m, xa, owner, index, entry, false);
+}
+
+void xa_store_order(struct machine *m, struct xarray *xa, u32 owner, u64 index, unsigned int order,
+                    u64 entry)
+{
+	VM_BUG_ON(!IS_ALIGNED(index, 1UL << order));
+	for (u64 i = 0; i < 1UL << order; i++)
+		__xa_store(m, xa, owner, index + i, entry, i);
+}
+
+u64 xa_load_order(struct machine *m, struct xarray *xa, u64 index, unsigned int order,
+                  u64 *nr_values)
+{
+	u64 found = 0;
+
+	*nr_values = 0;
+	xa_charge_walk(m, xa);
+	for (u64 i = index; i < index + (1UL << order) && !xa_is_page(found); i++) {
+		struct xa_node *node = xa_leaf(m, xa, i);
+		u64 entry = node ? node->slot[i & XA_CHUNK_MASK] : 0;
+
+		found = entry ? entry : found;
+		*nr_values += xa_is_value(entry);
+	}
+	return found;
 }
 
 /* ---- searching ----------------------------------------------------------------------------------- */

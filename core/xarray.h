@@ -25,6 +25,8 @@ struct page;
 #define XA_CHUNK_SIZE (1u << XA_CHUNK_SHIFT)
 #define XA_CHUNK_MASK (XA_CHUNK_SIZE - 1)
 #define XA_HEIGHT_MAX 7 /* 42 bits of page offset: files of 16 PiB */
+#define XA_ORDER_MAX 9  /* of an entry */
+#define XA_STOCK_MAX (XA_HEIGHT_MAX - 1 + (1u << (XA_ORDER_MAX - XA_CHUNK_SHIFT)))
 #define XA_INDEX_MAX ((1UL << XA_HEIGHT_MAX * XA_CHUNK_SHIFT) - 1)
 
 enum xa_mark { PAGECACHE_TAG_DIRTY, PAGECACHE_TAG_WRITEBACK, PAGECACHE_TAG_TOWRITE, NR_XA_MARKS };
@@ -79,8 +81,9 @@ static inline swp_entry_t xa_to_swap(u64 entry)
 	return (swp_entry_t){entry & ~XA_SHADOW};
 }
 
-/* Stocks this CPU with as many nodes as a store can need. 0 or -ENOMEM. May switch tasks. */
-int xa_preload(struct machine *m, u32 gfp);
+/* Stocks this CPU with as many nodes as a store can need, of an entry of 1 << @order offsets. 0 or -ENOMEM.
+ * May switch tasks. */
+int xa_preload(struct machine *m, u32 gfp, unsigned int order);
 
 /* What is at @index. No lock needed. */
 u64 xa_load(struct machine *m, struct xarray *xa, u64 index);
@@ -88,6 +91,17 @@ u64 xa_load(struct machine *m, struct xarray *xa, u64 index);
 /* Puts @entry (0: nothing) at @index, and clears its marks. Returns what was there. Tree lock held;
  * xa_preload() was called if nothing was there. */
 u64 xa_store(struct machine *m, struct xarray *xa, u32 owner, u64 index, u64 entry);
+/* What of 1 << @order offsets is in the way, or a shadow, of which *@nr_values are there: for one walk. */
+u64 xa_load_order(struct machine *m, struct xarray *xa, u64 index, unsigned int order,
+                  u64 *nr_values);
+
+/*
+ * The same for 1 << @order offsets, of which @index is the first and a multiple. In Linux that is one entry,
+ * found from each of them (CONFIG_XARRAY_MULTI), and one store; here every offset has it, and what is charged
+ * is one. Marks are the first one's.
+ */
+void xa_store_order(struct machine *m, struct xarray *xa, u32 owner, u64 index, unsigned int order,
+                    u64 entry);
 
 void xa_set_mark(struct machine *m, struct xarray *xa, u64 index, enum xa_mark mark);
 void xa_clear_mark(struct machine *m, struct xarray *xa, u64 index, enum xa_mark mark);

@@ -180,6 +180,8 @@ struct zap_count {
 	u32 zone_key;      /* the zone whose pages are being counted, as in page->flags */
 	long nr_mapped;    /* pages of it that lost their last pte */
 	struct page *huge; /* some of it was unmapped: is all of it? */
+	const struct page *
+		accessed; /* the last large folio that was marked as used: once for its run of entries */
 };
 
 static noinline void zap_account_mapped(struct machine *m, struct zap_count *c)
@@ -272,6 +274,19 @@ static void zap_swap_entry(struct mmu_gather *tlb, struct zap_count *c, pte_t en
 	free_swap_and_cache(tlb->m, pte_to_swp_entry(entry));
 }
 
+/* @page is of a large folio of which an entry of the same run has been zapped, and was young. */
+static bool was_accessed(struct zap_count *c, struct page *page)
+{
+	const struct page *head = compound_head(page);
+
+	if (likely(!page_is_compound(page)))
+		return false;
+	if (head == c->accessed)
+		return true;
+	c->accessed = head;
+	return false;
+}
+
 /*
  * A page of a file: what the entry knew of its use goes to the page, which stays in the cache. One that
  * was dirty must be flushed before the table's lock is dropped, or a CPU could go on writing to a page
@@ -286,11 +301,12 @@ static bool zap_file_page(struct mmu_gather *tlb, struct zap_count *c, struct pa
 	zap_charge(c);
 	if (dirty)
 		set_page_dirty(m, page);
-	if (pte_young(entry) && !tlb->seq_read)
-		mark_page_accessed(m, page);
+	if (pte_young(entry) && !tlb->seq_read && !was_accessed(c, page))
+		mark_page_accessed(m, compound_head(page));
 	c->rss[MM_FILEPAGES] -= 1;
 	charge2(COST_PAGE_LINE, COST_PAGE_FLAG);
-	if (__page_remove_rmap(page))
+	if (unlikely(page_is_compound(page)) ? __page_remove_rmap_compound(page)
+	                                     : __page_remove_rmap(page))
 		mod_node_state(page_zone(m, page), NR_FILE_MAPPED, -1);
 	tlb->force_flush |= dirty;
 	return __tlb_remove_page(tlb, page) && !dirty;

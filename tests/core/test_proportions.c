@@ -31,7 +31,7 @@ static u64 share(u32 disk)
 static void events(u32 disk, u32 nr)
 {
 	for (u32 i = 0; i < nr; i++)
-		prop_event(rig.m, &rig.m->fs->sb[disk].wb);
+		prop_events(rig.m, &rig.m->fs->sb[disk].wb, 1);
 }
 
 /* At boot one event, the first disk's; then 300 and 100 more. */

@@ -85,7 +85,81 @@ TEST(sequential_reads_open_windows_of_4_8_16_32_pages)
 	reads_in_order();
 	machine_teardown();
 	machine_setup("6.18");
+	fix.m->knob.max_folio_order = 0;
 	reads_in_order();
+	machine_teardown();
+}
+
+/* The folio that has @index begins at @start and has @nr pages. */
+static void folio_is(u64 index, u64 start, u32 nr)
+{
+	struct page *folio = find_get_page(fix.m, &file->f_inode->i_data, index);
+
+	assert_non_null(folio);
+	assert_int_equal(folio->index, start);
+	assert_int_equal(compound_nr(folio), nr);
+	put_page(fix.m, folio);
+}
+
+/*
+ * page_cache_async_ra() of 6.18, by hand: each marker makes the order 2 higher, of which a window takes what fits
+ * it, and cuts the window where a folio of that order would end, if that leaves anything of it.
+ *
+ *   marker at   window before that  order, aligned to  end      window     folios
+ *   1           4 + 8               2, 4               12       4 + 8      of 4
+ *   4           12 + 16             4, 16              28: 16   12 + 4     of 4, ilog2(4) being 2
+ *   12          16 + 8              4, 16              24: none 16 + 8     of 8
+ *   16          24 + 16             5, 32              40: 32   24 + 8     of 8
+ *   24          32 + 16             5, 32              48: none 32 + 16    of 16
+ *   32          48 + 32             6, 32              80: 64   48 + 16    of 16
+ *   48          64 + 32             6, 32              96       64 + 32    of 32
+ *   64          96 + 32             7, 32              128      96 + 32    of 32
+ */
+TEST(folios_grow_with_the_windows_of_a_sequence)
+{
+	static const struct {
+		u64 at;
+		u64 start;
+		u32 size;
+		u32 nr;
+	} row[] = {
+		{1, 4, 8, 4},     {4, 12, 4, 4},    {12, 16, 8, 8},   {16, 24, 8, 8},
+		{24, 32, 16, 16}, {32, 48, 16, 16}, {48, 64, 32, 32}, {64, 96, 32, 32},
+	};
+	u64 index = 0;
+
+	machine_setup("6.18");
+	make_file(200);
+	for (u32 i = 0; i < ARRAY_SIZE(row); i++) {
+		while (index <= row[i].at)
+			read_page(index++);
+		window_is(row[i].start, row[i].size, row[i].size);
+		folio_is(row[i].start, row[i].start, row[i].nr);
+		folio_is(row[i].start + row[i].size - 1, row[i].start + row[i].size - row[i].nr,
+		         row[i].nr);
+	}
+	/* The file's end: 196 to 199, and nothing behind it. */
+	while (index < 200)
+		read_page(index++);
+	assert_int_equal(file->f_inode->i_data.nrpages, 200);
+	folio_is(199, 192, 8);
+	machine_audit(fix.m);
+	machine_teardown();
+}
+
+/* fs.max_folio_order is what limits them; where there is a page in the way, single pages fill the rest. */
+TEST(folios_are_as_large_as_the_file_system_allows_and_leave_out_what_is_there)
+{
+	machine_setup("6.18");
+	fix.m->knob.max_folio_order = 1;
+	make_file(200);
+	do_page_cache_readahead(fix.m, file, 7, 1, 0);
+	for (u64 i = 0; i < 2; i++)
+		read_page(i);
+	window_is(4, 8, 8);
+	folio_is(5, 4, 2);
+	for (u64 i = 6; i < 12; i++)
+		folio_is(i, i, 1);
 	machine_teardown();
 }
 

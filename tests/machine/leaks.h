@@ -29,6 +29,19 @@ static void leak(const char *what, long nr)
 	VM_BUG_ON_MSG(nr, "%ld %s left after all tasks have ended", nr, what);
 }
 
+/* Some CPU's batch of new pages has a reference to @page. */
+static bool in_add_batch(const struct machine *m, const struct page *page)
+{
+	for (u32 c = 0; c < m->nr_cpus; c++) {
+		const struct pagevec *pv = m->cpu[c] ? m->cpu[c]->pvec.lru_add : NULL;
+
+		for (u32 i = 0; pv && i < pv->nr; i++)
+			if (pv->page[i] == page)
+				return true;
+	}
+	return false;
+}
+
 /* A batch that is not full yet may hold the last reference to a page. */
 static long pages_only_in_batches(const struct machine *m)
 {
@@ -44,7 +57,7 @@ static long pages_only_in_batches(const struct machine *m)
 					nr += compound_nr(pv[k].page[i]);
 		pv = m->cpu[c] ? &m->cpu[c]->mlock.pvec : NULL;
 		for (u32 i = 0; pv && i < pv->nr; i++)
-			nr += pv->page[i]->refcount == 1;
+			nr += pv->page[i]->refcount == 1 + in_add_batch(m, pv->page[i]);
 	}
 	return nr;
 }

@@ -191,8 +191,8 @@ static void file_worker(struct task *t, void *arg)
 		world_sleep(700000000);
 		world_syscall_exit();
 	}
-	/* And leaves some of it dirty, until the flusher has looked after 30 s. */
-	do_pwrite(r->m, fd[0], 0, len / 4, &done);
+	/* And leaves some of it dirty, less than the flusher is woken for, until that has looked after 30 s. */
+	do_pwrite(r->m, fd[0], 0, len / 32, &done);
 	world_syscall_enter();
 	world_sleep(37000000000);
 	world_syscall_exit();

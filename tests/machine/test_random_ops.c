@@ -111,6 +111,7 @@ static const struct {
 	u64 max;
 } number_knobs[] = {
 	{"vm.swappiness", 0, 200},
+	{"fs.max_folio_order", 0, 9},
 	{"vm.min_free_kbytes", 64, 2048},
 	{"vm.watermark_scale_factor", 1, 1000},
 	{"vm.watermark_boost_factor", 0, 30000},

@@ -238,7 +238,7 @@ static void locks_and_reads(struct task *t, void *arg)
 TEST(locked_pages_of_a_file_stay_until_unlocked_unmapped_or_cut_off)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(mlock_presets); i++) {
-		set(mlock_presets[i], 1, 4096, NULL, NULL);
+		set(mlock_presets[i], 1, 4096, "fs.max_folio_order", "0");
 		stage_file(5500, false);
 		stage_play(locks_and_reads);
 		assert_int_equal(stage_item(NR_MLOCK), 0);
@@ -246,6 +246,38 @@ TEST(locked_pages_of_a_file_stay_until_unlocked_unmapped_or_cut_off)
 		            vm_event_zones(stage.m, PGSTEAL_KSWAPD_DMA));
 		stage_strike();
 	}
+}
+
+/* Large folios are not mlocked themselves: reclaim finds the lock at their ptes. */
+static void locks_large_folios(struct task *t, void *arg)
+{
+	struct machine *m = stage.m;
+	u64 map, done, major;
+	u32 fd;
+
+	(void)arg;
+	stage.result |= do_open(m, stage.file, &fd);
+	stage.result |= do_pread(m, fd, 0, PAGES(500), &done);
+	stage.result |= do_mmap_file(m, fd, 0, PAGES(500), RW, MM_MAP_SHARED, &map);
+	stage.result |= do_mlock(m, map + PAGES(100), PAGES(300));
+	for (u32 i = 0; i < 2; i++)
+		stage.result |= do_pread(m, fd, PAGES(500), PAGES(5000), &done);
+	major = t->maj_flt;
+	stage.result |= mm_access(m, map + PAGES(100), PAGES(300), WORLD_READ, 0);
+	BUG_ON(t->maj_flt != major);
+	stage.result |= do_munlock(m, map + PAGES(100), PAGES(300));
+	stage.result |= do_ftruncate(m, fd, PAGES(350));
+	stage.result |= do_close(m, fd);
+}
+
+TEST(locked_large_folios_stay_too)
+{
+	set("6.18", 1, 4096, NULL, NULL);
+	stage_file(5500, false);
+	stage_play(locks_large_folios);
+	assert_true(stage_event(PGSTEAL_FILE) > 0);
+	assert_int_equal(stage_item(NR_MLOCK), 0);
+	stage_strike();
 }
 
 static void is_second(struct task *t, void *arg)
@@ -290,7 +322,7 @@ static void shares_locked(struct task *t, void *arg)
 TEST(pages_that_two_have_locked_are_locked_until_both_let_go)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(mlock_presets); i++) {
-		set(mlock_presets[i], 1, 4096, NULL, NULL);
+		set(mlock_presets[i], 1, 4096, "fs.max_folio_order", "0");
 		stage_file(300, false);
 		stage_play(shares_locked);
 		stage_strike();
@@ -325,7 +357,7 @@ TEST(copies_of_locked_private_pages_are_locked)
 {
 	/* mlock2() is of 4.4; the calls are there in every preset. */
 	for (u32 i = 0; i < ARRAY_SIZE(mlock_presets); i++) {
-		set(mlock_presets[i], 1, 4096, NULL, NULL);
+		set(mlock_presets[i], 1, 4096, "fs.max_folio_order", "0");
 		stage_file(300, false);
 		stage_play(copies_locked);
 		/* 70 copies; the 30 that were only read: today they are mlocked when they are mapped. */
