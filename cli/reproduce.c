@@ -68,7 +68,8 @@ static const struct option_spec spec[] = {
                      TO_FLAG(struct reproduce_args, all)},
 	[OPT_SENSITIVITY] = {"sensitivity", 0, NULL,
                              "halve and double every assumed constant that takes time, and show\n"
-                             "which of them move a ratio by more than 10% (many runs)",
+                             "which of them move a ratio by more than 10%, and more than seeds "
+                             "alone do (many runs)",
                              TO_FLAG(struct reproduce_args, sensitivity)},
 	[OPT_JOBS] = {"jobs", 'j', "N", "runs at once (default: one a CPU)",
                       TO_NUMBER(struct reproduce_args, jobs, 0, 256)},

@@ -130,13 +130,34 @@ static const struct trial *find_trial(const struct trials *t, u32 cost, bool hal
 	return NULL;
 }
 
-static bool moves(double ratio, double base)
+static bool moves(double ratio, double base, double least)
 {
-	return ratio != 0 && fabs(ratio / base - 1) > SENSITIVITY_SHOWN;
+	return ratio != 0 && fabs(log(ratio / base)) > log(1 + least);
+}
+
+/*
+ * How far two means of @nr_seeds ratios may be apart by chance, as part of them: from the spread of the
+ * experiment's own runs. A changed constant changes the order of events, so that seeds are no pairs here.
+ * 0: one run has no spread.
+ */
+static double noise_of(const struct experiment *e, const struct figure *f, u32 nr_seeds)
+{
+	const struct result_column *c = results_find(&e->results, f->variant, "", NULL);
+	const struct result_column *b = results_find(&e->results, e->baseline, "", NULL);
+	struct comparison cmp;
+	double half_width; /* of the interval, in logarithms: ratios are far from normal near a cliff */
+
+	if (!c || !b)
+		return 0;
+	column_compare(&e->results, b, c, f->metric, &cmp);
+	if (cmp.n < 2 || !cmp.base || cmp.ratio_lo <= 0)
+		return 0;
+	half_width = log(cmp.ratio_hi / cmp.ratio_lo) / 2;
+	return exp(half_width * sqrt(2.0 * cmp.n / nr_seeds)) - 1;
 }
 
 static void add_row(struct experiment *e, const struct scenario *s, u32 cost,
-                    const struct figure *f, double ratio, double half, double twice)
+                    const struct figure *f, double ratio, double half, double twice, double noise)
 {
 	struct sensitivity *row;
 	char text[128];
@@ -152,6 +173,7 @@ static void add_row(struct experiment *e, const struct scenario *s, u32 cost,
 		.ratio = ratio,
 		.half = half,
 		.twice = twice,
+		.noise = noise,
 	};
 	snprintf(text, sizeof(text), "cost.%s", s->profile->cost_name[cost]);
 	row->constant = report_strdup(text);
@@ -172,8 +194,16 @@ static void judge(struct experiment *e, const struct scenario *s, const struct t
 			double h = half ? ratio_at(r, e, f, half->set) : 0;
 			double w = ratio_at(r, e, f, twice->set);
 
-			if (base && (moves(h, base) || moves(w, base)))
-				add_row(e, s, cost, f, base, h, w);
+			double noise = noise_of(e, f, e->nr_seeds_sensitivity);
+			double least = fmax(SENSITIVITY_SHOWN, noise);
+
+			if (!base)
+				continue;
+			if (moves(h, base, least) || moves(w, base, least))
+				add_row(e, s, cost, f, base, h, w, noise);
+			else if (moves(h, base, SENSITIVITY_SHOWN) ||
+			         moves(w, base, SENSITIVITY_SHOWN))
+				e->nr_within_noise++;
 		}
 	}
 }

@@ -84,6 +84,7 @@ struct sensitivity {
 	double ratio; /* at @value, with the same seeds */
 	double half;  /* with half the value; 0: not run */
 	double twice;
+	double noise; /* the part of it by which such ratios differ by their seeds alone, in 95 of 100 cases */
 };
 
 struct experiment {
@@ -111,7 +112,9 @@ struct experiment {
 	u32 nr_constants;   /* that were tried: all that take ... */
 	double least_share; /* ... this much of the busy time */
 	u32 nr_sensitivities;
-	struct sensitivity *sensitivity; /* those beyond SENSITIVITY_SHOWN */
+	struct sensitivity
+		*sensitivity; /* those beyond SENSITIVITY_SHOWN, and beyond their noise */
+	u32 nr_within_noise;  /* beyond SENSITIVITY_SHOWN only */
 };
 
 #define SENSITIVITY_SHOWN 0.10

@@ -288,17 +288,24 @@ static void print_sensitivity(FILE *f, const struct experiment *e)
 	        "take\n  at least %.1f%% of the CPUs' busy time in some variant\n",
 	        e->nr_constants, e->nr_seeds_sensitivity, e->nr_seeds_sensitivity == 1 ? "" : "s",
 	        100 * e->least_share);
+	if (e->nr_within_noise)
+		fprintf(f,
+		        "    %u moved by more than %.0f%%, but by no more than seeds alone move "
+		        "them\n",
+		        e->nr_within_noise, 100 * SENSITIVITY_SHOWN);
 	if (!e->nr_sensitivities) {
-		fprintf(f, "    none moves a ratio by more than %.0f%%\n", 100 * SENSITIVITY_SHOWN);
+		fprintf(f, "    none moves a ratio by more than %.0f%%%s\n",
+		        100 * SENSITIVITY_SHOWN, e->nr_within_noise ? " and more than that" : "");
 		return;
 	}
-	grid_init(&grid, "lrlrrrl");
+	grid_init(&grid, "lrlrrrrl");
 	grid_cell(&grid, "constant");
 	grid_cell(&grid, "ns");
 	grid_cell(&grid, "ratio of");
 	grid_cell(&grid, "as is");
 	grid_cell(&grid, "half");
 	grid_cell(&grid, "twice");
+	grid_cell(&grid, "by seeds");
 	grid_cell(&grid, "source");
 	for (u32 i = 0; i < e->nr_sensitivities; i++) {
 		const struct sensitivity *s = &e->sensitivity[i];
@@ -309,10 +316,11 @@ static void print_sensitivity(FILE *f, const struct experiment *e)
 		grid_cell(&grid, "%.2f", s->ratio);
 		grid_cell(&grid, s->half ? "%.2f" : "-", s->half);
 		grid_cell(&grid, s->twice ? "%.2f" : "-", s->twice);
+		grid_cell(&grid, s->noise ? "%.0f%%" : "-", 100 * s->noise);
 		grid_cell(&grid, "%s", s->source);
 	}
 	grid.wrap = true;
-	grid_print(&grid, f, 4, GRID_WIDTH, 7);
+	grid_print(&grid, f, 4, GRID_WIDTH, 8);
 	grid_free(&grid);
 }
 
@@ -412,6 +420,7 @@ static json_t *sensitivity_json(const struct experiment *e)
 		json_object_set_new(o, "ratio", json_double(s->ratio));
 		json_object_set_new(o, "half", ratio_or_null(s->half));
 		json_object_set_new(o, "twice", ratio_or_null(s->twice));
+		json_object_set_new(o, "noise", ratio_or_null(s->noise));
 		json_array_append_new(j, o);
 	}
 	return j;
