@@ -58,6 +58,13 @@ int do_huge_pmd_anonymous_page(struct vm_fault *f, u32 pmd_table, pte_t *pmd);
 int do_huge_pmd_present(struct vm_fault *f, u32 pmd_table, pte_t *pmd, pte_t orig);
 gfp_t thp_gfp(const struct machine *m, bool advised);
 
+/* Both host lines of a huge page's head and first tails are on their way. */
+static inline void huge_prefetch(const struct page *head)
+{
+	__builtin_prefetch(head, 1);
+	__builtin_prefetch(head + 2, 1);
+}
+
 /* @page becomes mapped by a PMD entry of @vma; pmd lock held. */
 void page_add_new_anon_rmap_huge(struct machine *m, struct page *page, struct vm_area_struct *vma,
                                  u64 haddr);

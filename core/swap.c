@@ -20,6 +20,7 @@
  */
 #include <string.h>
 
+#include "core/huge_memory.h"
 #include "core/mlock.h"
 #include "core/workqueue.h"
 
@@ -272,6 +273,8 @@ static u32 lru_del_dead(struct machine *m, struct page **dead, u32 nr)
 
 		if (unlikely(page_is_compound(*dead))) {
 			lru_walk_unlock(&w);
+			if (nr > 1)
+				huge_prefetch(dead[1]);
 			__put_page(m, *dead);
 		} else {
 			if (page_test(*dead, PG_lru))

@@ -144,10 +144,15 @@ void inc_zone_state(struct zone *z, enum vm_item item, int one)
 /* A difference leaves the CPU. Adds commute: no order point. */
 void __stat_fold(struct machine *m, struct stat_holder *h, enum vm_item item, long amount)
 {
-	charge_n(COST_ATOMIC, 2);
-	world_line_write(&h->line);
+	struct world_cpu *c = world_self;
+	enum world_cost own = __world_line_write(c, &h->line);
+	enum world_cost all = __world_line_write(c, &m->vm_stat.line);
+
+	c->cost_count[COST_ATOMIC] += 2;
+	c->cost_count[own] += 1;
+	c->cost_count[all] += 1;
+	c->clock += 2ul * c->cost[COST_ATOMIC] + c->cost[own] + c->cost[all];
 	atomic_long_add(amount, &h->v[item]);
-	world_line_write(&m->vm_stat.line);
 	atomic_long_add(amount, &m->vm_stat.v[item]);
 }
 
