@@ -9,6 +9,8 @@
  *                           one structure and says whether it is sound:
  *                           VM_CHECK(vma_map_sorted(mm));
  *
+ * At DEBUG_VM >= 2 tests under random operations also audit the whole machine again and again.
+ *
  * Note the sense: the BUG family names the wrong state, VM_CHECK the right one.
  * Expressions are always compiled, so that a check does not rot, and VM_CHECK's
  * is not evaluated at DEBUG_VM = 0.

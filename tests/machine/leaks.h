@@ -16,12 +16,18 @@ static long frames_out(const struct machine *m)
 	return (long)(vm_event_zones(m, PGALLOC_DMA) + m->nr_moved - vm_event_sum(m, PGFREE));
 }
 
-/* No reclaim, no I/O, and nobody but the caller has an address space: the OOM reaper may be late. */
-static bool machine_is_quiet(const struct machine *m)
+/* No reclaim, no I/O. */
+static bool nothing_is_under_way(const struct machine *m)
 {
 	return !item_exact(m, NR_WRITEBACK) && !item_exact(m, NR_ISOLATED_ANON) &&
 	       !item_exact(m, NR_ISOLATED_FILE) && !pool_live(&m->io_pool) &&
-	       !(m->khugepaged && m->khugepaged->busy) && m->mms.next->next == &m->mms;
+	       !(m->khugepaged && m->khugepaged->busy);
+}
+
+/* And nobody has an address space but the caller: the OOM reaper may be late. */
+static bool machine_is_quiet(const struct machine *m)
+{
+	return nothing_is_under_way(m) && m->mms.next->next == &m->mms;
 }
 
 static void leak(const char *what, long nr)

@@ -5,7 +5,7 @@
  * eras of huge pages the machine's invariants hold, nothing is lost, and all of them have happened. Method: the
  * workers of the random-operations test (workers.h), with more that concerns huge pages, on machines of 16 to 32
  * MiB with swap and a hasty khugepaged; contents are tagged and checked, each machine is audited at its end,
- * and everything must have been given back.
+ * with DEBUG_VM=2 every 25 operations too, and everything must have been given back.
  *
  *   QUIRE_OPS=10000 SEED=7 make test T=thp_ops      so many operations in each era (1,000 otherwise)
  */
@@ -100,6 +100,7 @@ static void run(struct era *era, u64 seed)
 	hw_add_flash(hw, 64 << 20);
 	era_knobs(&k, era->preset, &r);
 	opt.explore = rand_below(&r, 2);
+	p.audit_every = DEBUG_VM >= 2 ? 25 : 0;
 	p.threads = rand_below(&r, 2);
 	w = sim_create(hw, &opt, err);
 	BUG_ON(!w);

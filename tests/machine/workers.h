@@ -13,6 +13,7 @@
 
 #include "core/internal.h"
 #include "lib/random.h"
+#include "tests/machine/leaks.h"
 #include "world/world.h"
 
 #define STREAM_TASK 2
@@ -44,7 +45,12 @@ struct plan {
 	bool spaces;    /* tasks do what space_ops.h has */
 	u32 nr_workers; /* created so far */
 	u32 nr_running;
+	u32 nr_waiting; /* of these, for a child */
 	u32 nr_killed;
+	u64 audit_every; /* operations; 0: only at the end */
+	u64 nr_audits;
+	bool halt;     /* until the machine has been audited */
+	u32 nr_halted; /* running workers that have */
 	u32 nr_tasks;
 	struct task *task[TASKS_MAX]; /* that nobody has waited for */
 };
@@ -348,12 +354,16 @@ static int op_thread(struct worker *w)
 static int op_wait(struct worker *w)
 {
 	struct task *child;
+	int rc;
 
 	if (!w->nr_children)
 		return 0;
 	child = w->child[--w->nr_children];
 	plan_forget(w->plan, child);
-	return do_wait(child);
+	w->plan->nr_waiting += 1;
+	rc = do_wait(child);
+	w->plan->nr_waiting -= 1;
+	return rc;
 }
 
 static int op_sleep(struct worker *w)
@@ -475,6 +485,34 @@ static int one_op(struct worker *w)
 	return op < 98 ? op_sleep(w) : op_compute(w);
 }
 
+/*
+ * Between two operations. Every so many of them one worker has the others stop where they are between theirs,
+ * or wait for a child, and when nothing else is under way either it audits the machine.
+ */
+static void halt_for_audit(struct plan *p)
+{
+	bool audits = p->nr_done / p->audit_every > p->nr_audits && !p->halt;
+
+	if (!audits && !p->halt)
+		return;
+	p->halt = true;
+	p->nr_halted += 1;
+	world_syscall_enter();
+	do
+		world_sleep(1000000);
+	while (!task_killed(current_task()) && /* others may be waiting for its memory */
+	       (audits ? p->nr_halted + p->nr_waiting < p->nr_running || !nothing_is_under_way(p->m)
+	               : p->halt));
+	if (audits && !task_killed(current_task()))
+		machine_audit(p->m);
+	if (audits) {
+		p->nr_audits = p->nr_done / p->audit_every;
+		p->halt = false;
+	}
+	p->nr_halted -= 1;
+	world_syscall_exit();
+}
+
 static void worker_main(struct task *t, void *arg)
 {
 	struct worker *w = arg;
@@ -485,8 +523,11 @@ static void worker_main(struct task *t, void *arg)
 	/* 400 pages, if it has no privilege: less than some will want. */
 	if (p->locks && rand_below(&w->lock, 4) == 0)
 		task_set_memlock(t, 400 * PAGE_SIZE, false);
-	for (; nr-- && !rc; p->nr_done++)
+	for (; nr-- && !rc; p->nr_done++) {
 		rc = one_op(w);
+		if (p->audit_every)
+			halt_for_audit(p);
+	}
 	while (!rc && w->nr_children)
 		rc = op_wait(w);
 	worker_close_all(w);
