@@ -196,7 +196,11 @@ static int move_to_new_page(struct machine *m, struct page *new, struct page *pa
 		return err;
 	m->nr_moved += 1;
 	charge_n(COST_PAGE_FLAG, 4);
-	world_frame_copy(page_to_pfn(m, new), page_to_pfn(m, page));
+	/* A cached page that could not be read, or filled for want of a block, holds nothing yet. */
+	if (page_is_anon(page) || page_test(page, PG_swapcache) || page_test(page, PG_uptodate))
+		world_frame_copy(page_to_pfn(m, new), page_to_pfn(m, page));
+	else
+		charge(COST_PAGE_COPY);
 	if (unlikely(page_test(page, PG_mlocked)))
 		mlock_migrate_page(m, new, page);
 	page->flags &= ~MIGRATE_FLAGS;

@@ -512,6 +512,11 @@ TEST(cases_that_once_failed_pass)
 		{0x38, "reclaim.kswapd=6.18 lru.per=zone", false},
 		/* A write to a shared huge page copied tails that had been split off and freed. */
 		{0x744c960498c47add, "thp.enabled=always vm.min_free_kbytes=256", false},
+		/* Compaction moved a cached page that a full disk had left without contents. */
+		{0x39987701251bcaf1,
+	         "thp.enabled=always thp.defrag=always khugepaged.scan_sleep_millisecs=1 "
+	         "khugepaged.alloc_sleep_millisecs=1",
+	         true},
 	};
 
 	prepare();
