@@ -140,7 +140,7 @@ void text_fold(FILE *f, const char *line, u32 width)
 	while (strlen(line) > room) {
 		u32 at = room;
 
-		while (at > lead && line[at] != ' ')
+		while (at > lead && (line[at] != ' ' || line[at - 1] == ' '))
 			at--;
 		if (at <= lead) /* one long word */
 			break;

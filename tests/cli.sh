@@ -334,6 +334,7 @@ awk -F'|' '/CPU seconds/ { sum = 0 }
 # Stopping and walking.
 expect 0 "stopped at 0.001000000 s, after" run smoke --stop-at 1ms
 expect 0 "node 0 zone DMA32: free" run smoke --stop-at 1ms
+"$quire" run smoke --set machine.ram=64M --stop-at 5ms | awk 'length > 80 { exit 1 }' || fail "a dump is too wide"
 expect 0 "stopped at event #100 " run smoke --stop-at '#100'
 expect 0 "page_fault address" run smoke --stop-at page_fault:7
 expect 1 "before it comes to that" run smoke --stop-at oom_kill

@@ -155,4 +155,24 @@ TEST(headings_have_no_column_and_last_columns_may_wrap)
 	free(text);
 }
 
+TEST(lines_too_long_go_on_further_in)
+{
+	char *text;
+
+	/* 16 columns hold "  one two  three"; two spaces between words stay, and go where a line ends. */
+	text = fixture_printed(text_fold(f, "  one two  three", 16));
+	assert_string_equal(text, "  one two  three\n");
+	free(text);
+	text = fixture_printed(text_fold(f, "  one two  three four five", 15));
+	assert_string_equal(text, "  one two\n"
+	                          "      three\n"
+	                          "      four five\n");
+	free(text);
+	/* A word that fits nowhere stays whole. */
+	text = fixture_printed(text_fold(f, "  a direct_reclaim/shrink_inactive", 15));
+	assert_string_equal(text, "  a\n"
+	                          "      direct_reclaim/shrink_inactive\n");
+	free(text);
+}
+
 TEST_MAIN("format")
