@@ -56,7 +56,6 @@
 	X(FADVISE, "fadvise")                                                                      \
 	/* memory manager */                                                                       \
 	X(ALLOC, "alloc")                                                                          \
-	X(FREE, "free")                                                                            \
 	X(ZAP, "zap")                                                                              \
 	X(DIRECT_RECLAIM, "direct_reclaim")                                                        \
 	X(NODE_RECLAIM, "node_reclaim")                                                            \
@@ -69,7 +68,6 @@
 	X(ADD_TO_SWAP, "add_to_swap")                                                              \
 	X(PAGEOUT, "pageout")                                                                      \
 	X(SWAP_IN, "swap_in")                                                                      \
-	X(SWAP_FREE, "swap_free")                                                                  \
 	X(LRU_DRAIN, "lru_drain")                                                                  \
 	X(DRAIN_ALL, "lru_add_drain_all")                                                          \
 	X(FLUSH_WORK, "flush_work")                                                                \
@@ -130,11 +128,9 @@ enum ledger_span {
 	X(WB_DOMAIN, "&dom->lock")                                                                 \
 	X(QUEUE, "&q->queue_lock")                                                                 \
 	X(OOM, "oom_lock")                                                                         \
-	X(MMLIST, "mmlist_lock")                                                                   \
 	X(WORKQUEUE, "&pool->lock")                                                                \
 	X(COMPLETION, "&x->wait.lock")                                                             \
-	X(LRU_DRAIN, "lru_add_drain_all lock")                                                     \
-	X(BARRIER, "user barrier")
+	X(LRU_DRAIN, "lru_add_drain_all lock")
 
 enum ledger_lock {
 #define X(name, text) LOCK_##name,
