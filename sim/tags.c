@@ -60,6 +60,12 @@ struct tag_space {
 	struct tag_chunk *bucket[TAG_BUCKETS];
 };
 
+/* What a write that is under way takes to the disk. */
+struct tag_write {
+	struct list_head list;
+	u64 tag[];
+};
+
 struct sim_tags {
 	u64 *frame; /* [nr_frames] */
 	u64 nr_frames;
@@ -67,6 +73,7 @@ struct sim_tags {
 	u64 nr_blocks[HW_MAX_DISKS];
 	u64 nr_writes;
 	struct tag_space *spaces; /* the one used last first */
+	struct list_head writes;  /* under way; a run may end before they do */
 };
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -88,6 +95,7 @@ int sim_tags_create(struct sim *sim)
 	sim->tags = t;
 	if (!t)
 		return -ENOMEM;
+	INIT_LIST_HEAD(&t->writes);
 	for (u32 i = 0; i < hw->nr_ranges; i++)
 		t->nr_frames = max(t->nr_frames, hw->range[i].start_pfn + hw->range[i].nr_pages);
 	t->frame = tag_map(t->nr_frames);
@@ -125,9 +133,13 @@ static void tag_space_free(struct tag_space *space)
 void sim_tags_destroy(struct sim *sim)
 {
 	struct sim_tags *t = sim->tags;
+	struct tag_write *w;
+	struct tag_write *next;
 
 	if (!t)
 		return;
+	list_for_each_entry_safe (w, next, &t->writes, list)
+		free(w);
 	while (t->spaces) {
 		struct tag_space *space = t->spaces;
 
@@ -562,27 +574,28 @@ static u64 *tag_block(struct sim_tags *t, const struct world_io *io, u32 i)
 void sim_tag_io_submit(struct sim *sim, struct world_io *io)
 {
 	struct sim_tags *t = sim->tags;
-	u64 *taken;
+	struct tag_write *w;
 
 	io->engine[0] = 0;
 	if (!io->write)
 		return;
-	taken = malloc(io->nr_pages * sizeof(*taken));
-	if (!taken)
+	w = malloc(sizeof(*w) + io->nr_pages * sizeof(w->tag[0]));
+	if (!w)
 		panic("the host has no memory for --check");
+	list_add(&w->list, &t->writes);
 	for (u32 i = 0; i < io->nr_pages; i++) {
-		taken[i] = *tag_frame(t, io->pfn[i]);
-		if (taken[i] == TAG_GARBAGE)
+		w->tag[i] = *tag_frame(t, io->pfn[i]);
+		if (w->tag[i] == TAG_GARBAGE)
 			panic("frame 0x%lx, which holds garbage, is written to disk %u", io->pfn[i],
 			      io->disk);
 	}
-	io->engine[0] = (u64)(uintptr_t)taken;
+	io->engine[0] = (u64)(uintptr_t)w;
 }
 
 void sim_tag_io_end(struct sim *sim, struct world_io *io, int err)
 {
 	struct sim_tags *t = sim->tags;
-	u64 *taken = (u64 *)(uintptr_t)io->engine[0];
+	struct tag_write *w = (struct tag_write *)(uintptr_t)io->engine[0];
 
 	for (u32 i = 0; i < io->nr_pages; i++) {
 		u64 *frame = tag_frame(t, io->pfn[i]);
@@ -594,13 +607,16 @@ void sim_tag_io_end(struct sim *sim, struct world_io *io, int err)
 		if (err)
 			continue;
 		if (io->write)
-			*block = taken[i];
+			*block = w->tag[i];
 		else
 			*frame = *block == TAG_GARBAGE && sim->w.hw->disk[io->disk].files
 			                 ? TAG_STALE
 			                 : *block;
 	}
-	free(taken);
+	if (w) {
+		list_del(&w->list);
+		free(w);
+	}
 	io->engine[0] = 0;
 }
 
