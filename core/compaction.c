@@ -437,7 +437,7 @@ static void compact_start(struct compact_control *cc)
 /* The scanners run until there is a result. compact_start() has been called. */
 static enum compact_result compact_loop(struct machine *m, struct compact_control *cc)
 {
-	const struct migrate_target to = {compaction_alloc, compaction_free, cc};
+	const struct migrate_target to = {compaction_alloc, compaction_free, cc, .counted = false};
 	enum compact_result ret;
 
 	while ((ret = compact_finished(cc)) == COMPACT_CONTINUE) {

@@ -364,7 +364,22 @@ void delete_from_page_cache(struct machine *m, struct page *page)
 	put_page(m, page);
 }
 
-/* Migration. All that counts pages of the cache counts by zone, and goes on. */
+/* A page of a file comes to its zone, or leaves it (@nr -1), with all that is counted of it. Tree lock held. */
+static void count_cached(struct machine *m, const struct page *page, long nr)
+{
+	struct zone *z = page_zone(m, page);
+
+	mod_node_state(z, NR_FILE_PAGES, nr);
+	if (page_test(page, PG_swapbacked)) {
+		mod_node_state(z, NR_SHMEM, nr);
+	} else if (page_test(page, PG_dirty)) {
+		mod_node_state(z, NR_FILE_DIRTY, nr);
+		if (!z->lruvec->zone)
+			mod_zone_state(z, NR_ZONE_WRITE_PENDING, nr);
+	}
+}
+
+/* Migration. */
 int replace_page_cache_page(struct machine *m, struct page *page, struct page *new)
 {
 	struct address_space *mapping = page_mapping(m, page);
@@ -372,7 +387,6 @@ int replace_page_cache_page(struct machine *m, struct page *page, struct page *n
 	bool mark[NR_XA_MARKS];
 	int err = -EAGAIN;
 
-	VM_BUG_ON(page_zone(m, page) != page_zone(m, new));
 	spin_lock_irq(&mapping->tree_lock);
 	if (page->refcount != 2 + private)
 		goto out;
@@ -390,6 +404,10 @@ int replace_page_cache_page(struct machine *m, struct page *page, struct page *n
 		m->page_private[page_to_pfn(m, page)] = 0;
 		page_clear(page, PG_private);
 		page_set(new, PG_private);
+	}
+	if (unlikely(page_zone(m, page) != page_zone(m, new))) {
+		count_cached(m, page, -1);
+		count_cached(m, new, 1);
 	}
 	page->mapping = 0;
 	err = 0;

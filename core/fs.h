@@ -200,7 +200,7 @@ void delete_from_page_cache(struct machine *m, struct page *page);
 /* The same with tree lock held; the caller drops the reference. */
 void __delete_from_page_cache(struct machine *m, struct page *page, u64 shadow);
 
-/* @new, of the same zone, takes @page's place, tags and buffer. Both locked, @page unmapped. -EAGAIN: others than
+/* @new takes @page's place, tags and buffer. Both locked, @page unmapped. -EAGAIN: others than
  * the cache, its buffer and the caller hold it. */
 int replace_page_cache_page(struct machine *m, struct page *page, struct page *new);
 

@@ -375,6 +375,13 @@ struct page *__alloc_pages_policy(struct machine *m, gfp_t gfp, unsigned int ord
 struct page *alloc_pages_task_policy(struct machine *m, gfp_t gfp, unsigned int order);
 struct page *__alloc_pages_vma(struct machine *m, gfp_t gfp, unsigned int order,
                                const struct vm_area_struct *vma, u64 va);
+u64 nodes_with_memory(const struct machine *m);
+void mempolicy_look(struct machine *m);
+/* move_pages.c */
+void moving_prepare(struct machine *m);
+long mbind_move(struct machine *m, struct mm_struct *mm, u64 start, u64 end, u32 policy, u64 nodes,
+                bool all);
+long pages_off_nodes(struct machine *m, struct mm_struct *mm, u64 start, u64 end, u64 nodes);
 bool mempolicy_in_oom_domain(const struct machine *m, const struct task *t, u64 mask);
 struct pglist_data *__policy_node(struct machine *m);
 bool __policy_allows(const struct machine *m, const struct zone *z);

@@ -15,8 +15,9 @@
  * policy_allows() does not. Interrupts have no policy. What the kernel allocates for a task follows the
  * task's. A machine on which nobody has set a policy does not look.
  *
- * Left out: cpusets and the rebinding that goes with them, moving what is there already (MPOL_MF_MOVE,
- * migrate_pages()), shared policies of files, weighted interleave (6.9), preferred many (5.15).
+ * What is there already is moved by move_pages.c.
+ *
+ * Left out: cpusets and the rebinding that goes with them, shared policies of files, weighted interleave (6.9), preferred many (5.15).
  */
 #include "core/huge_memory.h"
 
@@ -26,7 +27,7 @@
 
 /* ---- the table -------------------------------------------------------------------------------------- */
 
-static u64 nodes_with_memory(const struct machine *m)
+u64 nodes_with_memory(const struct machine *m)
 {
 	u64 nodes = 0;
 
@@ -79,6 +80,16 @@ static int mempolicy_get(struct machine *m, enum mm_mempolicy mode, u64 nodes, u
 			(struct mempolicy){.mode = mode, .nodes = nodes};
 	*index = i;
 	return 0;
+}
+
+/* From now on requests look at what their task wants: whoever asks for a node by name needs that. */
+void mempolicy_look(struct machine *m)
+{
+	u32 local;
+
+	world_order();
+	if (!m->nr_mempolicies)
+		mempolicy_get(m, MM_MPOL_LOCAL, 0, &local);
 }
 
 /* ---- what a request is bound to -------------------------------------------------------------------------- */
@@ -224,14 +235,37 @@ static int mbind_range(struct machine *m, struct mm_struct *mm, u64 start, u64 e
 	return 0;
 }
 
-int do_mbind(struct machine *m, u64 va, u64 len, enum mm_mempolicy mode, u64 nodes)
+/*
+ * Pages of the range that are where @policy does not want them. -EIO: some are, and that is not to be
+ * (MPOL_MF_STRICT); how many that would be if they are to move is known only when they have been tried.
+ */
+static int mbind_misplaced(struct machine *m, struct mm_struct *mm, u64 start, u64 end, u32 policy,
+                           int flags)
+{
+	const struct mempolicy *p = &m->mempolicy[policy];
+	u64 nodes = policy && p->mode != MM_MPOL_LOCAL ? p->nodes : 0;
+	long nr_failed;
+
+	/* Where pages are is nothing that the default policy, or local, could object to. */
+	if (!nodes || !(flags & (MM_MPOL_MF_STRICT | MM_MPOL_MF_MOVE | MM_MPOL_MF_MOVE_ALL)))
+		return 0;
+	if (flags & (MM_MPOL_MF_MOVE | MM_MPOL_MF_MOVE_ALL))
+		nr_failed =
+			mbind_move(m, mm, start, end, policy, nodes, flags & MM_MPOL_MF_MOVE_ALL);
+	else
+		nr_failed = pages_off_nodes(m, mm, start, end, nodes);
+	return nr_failed && flags & MM_MPOL_MF_STRICT ? -EIO : 0;
+}
+
+int do_mbind_flags(struct machine *m, u64 va, u64 len, enum mm_mempolicy mode, u64 nodes, int flags)
 {
 	struct task *t = sys_enter(SPAN_MEMPOLICY);
 	u64 end = va + ALIGN(len, PAGE_SIZE);
+	bool strict = flags & MM_MPOL_MF_STRICT && !(flags & MM_MPOL_MF_MOVES);
 	u32 index;
 	int err;
 
-	if (va & ~PAGE_MASK || end < va)
+	if (flags & ~(MM_MPOL_MF_STRICT | MM_MPOL_MF_MOVES) || va & ~PAGE_MASK || end < va)
 		return sys_exit(t, -EINVAL);
 	world_order();
 	if (end == va && mode <= MM_MPOL_LOCAL)
@@ -239,8 +273,22 @@ int do_mbind(struct machine *m, u64 va, u64 len, enum mm_mempolicy mode, u64 nod
 	err = mempolicy_get(m, mode, nodes, &index);
 	if (err)
 		return sys_exit(t, err);
+	if (flags & MM_MPOL_MF_MOVES)
+		moving_prepare(m);
 	mmap_write_lock(t->mm);
-	err = end > TASK_SIZE ? -EFAULT : mbind_range(m, t->mm, va, end, index);
+	err = end > TASK_SIZE ? -EFAULT : 0;
+	/* Strict, without moving: nothing is changed if a page is elsewhere. */
+	if (!err && strict)
+		err = mbind_misplaced(m, t->mm, va, end, index, flags);
+	if (!err)
+		err = mbind_range(m, t->mm, va, end, index);
+	if (!err && !strict)
+		err = mbind_misplaced(m, t->mm, va, end, index, flags);
 	mmap_write_unlock(t->mm);
 	return sys_exit(t, err);
+}
+
+int do_mbind(struct machine *m, u64 va, u64 len, enum mm_mempolicy mode, u64 nodes)
+{
+	return do_mbind_flags(m, va, len, mode, nodes, 0);
 }

@@ -8,7 +8,7 @@
  * A page can be moved if nobody holds a reference but its ptes, the swap or page cache, its buffer and the
  * caller. Pages are moved one by one, each with its flushes, as to 6.2; since then Linux unmaps a batch first.
  *
- * Left out: huge pages (passed over by who isolates), other nodes.
+ * Left out: huge pages (passed over, or split, by who isolates).
  */
 #include <errno.h>
 
@@ -194,7 +194,6 @@ static int move_to_new_page(struct machine *m, struct page *new, struct page *pa
 	err = move_mapping(m, new, page);
 	if (err)
 		return err;
-	m->nr_moved += 1;
 	charge_n(COST_PAGE_FLAG, 4);
 	/* A cached page that could not be read, or filled for want of a block, holds nothing yet. */
 	if (page_is_anon(page) || page_test(page, PG_swapcache) || page_test(page, PG_uptodate))
@@ -300,6 +299,7 @@ static int unmap_and_move(struct machine *m, struct page_list *from, struct page
 		new->flags &= ~MIGRATE_FLAGS;
 		to->put(new, to->arg);
 	} else {
+		m->nr_moved += !to->counted;
 		putback_lru_page(m, new);
 	}
 	if (err == -EAGAIN)

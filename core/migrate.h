@@ -17,6 +17,7 @@ struct migrate_target {
 	struct page *(*get)(void *arg);
 	void (*put)(struct page *page, void *arg);
 	void *arg;
+	bool counted; /* get() counts its pages as allocated; else they come from free lists unseen */
 };
 
 /*

@@ -132,6 +132,23 @@ enum mm_mempolicy {
 int do_set_mempolicy(struct machine *m, enum mm_mempolicy mode, u64 nodes);
 int do_mbind(struct machine *m, u64 va, u64 len, enum mm_mempolicy mode, u64 nodes);
 
+enum mm_mpol_mf {
+	MM_MPOL_MF_STRICT = 1,
+	MM_MPOL_MF_MOVE = 2,     /* what only this process maps */
+	MM_MPOL_MF_MOVE_ALL = 4, /* and all else */
+};
+#define MM_MPOL_MF_MOVES (MM_MPOL_MF_MOVE | MM_MPOL_MF_MOVE_ALL)
+int do_mbind_flags(struct machine *m, u64 va, u64 len, enum mm_mempolicy mode, u64 nodes,
+                   int flags);
+/*
+ * [task] The page at each of the @nr addresses goes to the node that @node has for it (NULL: it stays); where it
+ * is then goes to @status, or an errno. How many could not be moved, or an errno. The arrays are the host's.
+ */
+long do_move_pages(struct machine *m, u32 nr, const u64 *page, const s32 *node, s32 *status,
+                   int flags);
+/* [task] Its pages on nodes @from go to nodes @to. How many could not be moved, or an errno. */
+long do_migrate_pages(struct machine *m, u64 from, u64 to);
+
 /* ---- files ---- */
 
 /*

@@ -26,8 +26,11 @@ enum call {
 	PAGEOUT,
 	TOUCH,
 	LOCK,
-	SETPOL, /* mode in .flags, nodes in .to */
-	MBIND,
+	SETPOL,  /* mode in .flags, nodes in .to */
+	MBIND,   /* flags in .new_len */
+	WHERE,   /* the status that move_pages() has for one page */
+	MOVE_TO, /* and that it leaves of moving it to node .to; flags in .flags */
+	MIGRATE, /* from nodes .len to nodes .to */
 };
 
 struct step {
@@ -136,6 +139,50 @@ static const struct row {
           {MBIND, P(6), P(4), 0, MM_MPOL_BIND, 1},
           {MBIND, P(8), P(8), 0, MM_MPOL_BIND, 1},
           {MBIND, P(8), P(9), 0, MM_MPOL_BIND, 1}}},
+	{"policies that move, or insist",
+         {{MBIND, 0, P(16), MM_MPOL_MF_MOVE, MM_MPOL_BIND, 1},
+          {MBIND, 0, P(16), MM_MPOL_MF_STRICT, MM_MPOL_BIND, 1},
+          {MBIND, 0, P(16), MM_MPOL_MF_STRICT | MM_MPOL_MF_MOVE_ALL, MM_MPOL_INTERLEAVE, 1},
+          {MBIND, 0, P(16), 8, MM_MPOL_BIND, 1},
+          {UNMAP, P(4), P(4)},
+          {MBIND, 0, P(16), MM_MPOL_MF_MOVE, MM_MPOL_BIND, 1}}},
+	{"where pages are",
+         {{WHERE, 0},
+          {WHERE, 5},
+          {UNMAP, P(4), P(4)},
+          {WHERE, P(4)},
+          {DONTNEED, P(8), P(1)},
+          {WHERE, P(8)}}},
+	{"pages that go to a node",
+         {{MOVE_TO, 0, 0, 0, MM_MPOL_MF_MOVE, 0},
+          {MOVE_TO, 0, 0, 0, MM_MPOL_MF_MOVE_ALL, 0},
+          {MOVE_TO, 0, 0, 0, 0, 0},
+          {MOVE_TO, 0, 0, 0, MM_MPOL_MF_MOVE, 1},
+          {MOVE_TO, 0, 0, 0, MM_MPOL_MF_MOVE, -1},
+          {MOVE_TO, 0, 0, 0, MM_MPOL_MF_MOVE, 1L << 20},
+          {MOVE_TO, 0, 0, 0, MM_MPOL_MF_STRICT, 0},
+          {MOVE_TO, 0, 0, 0, 8, 0}}},
+	{"nodes that there are not, before what there is not",
+         {{UNMAP, P(4), P(4)},
+          {MOVE_TO, P(4), 0, 0, MM_MPOL_MF_MOVE, 0},
+          {MOVE_TO, P(4), 0, 0, MM_MPOL_MF_MOVE, 3},
+          {DONTNEED, P(8), P(1)},
+          {MOVE_TO, P(8), 0, 0, MM_MPOL_MF_MOVE, 0},
+          {MOVE_TO, P(8), 0, 0, MM_MPOL_MF_MOVE, 3}}},
+	{"a page of zeros",
+         {{DONTNEED, P(8), P(1)},
+          {PROTECT_READ, P(8), P(1)},
+          {LOCK, P(8), P(1)},
+          {WHERE, P(8)},
+          {MOVE_TO, P(8), 0, 0, MM_MPOL_MF_MOVE, 0}}},
+	{"all of a process, from nodes to nodes",
+         {{MIGRATE, 0, 1, 0, 0, 1},
+          {MIGRATE, 0, 0, 0, 0, 1},
+          {MIGRATE, 0, 1, 0, 0, 0},
+          {MIGRATE, 0, 1, 0, 0, 2},
+          {MIGRATE, 0, 2, 0, 0, 1},
+          {MIGRATE, 0, 3, 0, 0, 3},
+          {MIGRATE, 0, 1, 0, 0, 1L << 40}}},
 	{"locked memory", {{LOCK, 0, P(16)}, {MREMAP, 0, P(16), P(20)}, {MREMAP, 0, P(20), P(1)}}},
 };
 
@@ -168,9 +215,21 @@ static int host_touch(char *at)
 	return rc;
 }
 
+/* The page's status, or the call's error. */
+static int host_move_pages(void *at, const struct step *s)
+{
+	int node = (int)s->to;
+	int status = -EIO;
+	long rc = syscall(SYS_move_pages, 0, 1UL, &at, s->call == MOVE_TO ? &node : NULL, &status,
+	                  s->flags);
+
+	return rc < 0 ? -errno : rc ? (int)rc + 1000 : status;
+}
+
 static int host_call(char *base, const struct step *s)
 {
 	char *at = base + s->offset;
+	long rc;
 
 	switch (s->call) {
 	case MREMAP:
@@ -198,8 +257,14 @@ static int host_call(char *base, const struct step *s)
 		return host_result(syscall(SYS_set_mempolicy, host_mode[s->flags], &s->to, 64) ==
 		                   0);
 	case MBIND:
-		return host_result(
-			syscall(SYS_mbind, at, s->len, host_mode[s->flags], &s->to, 64, 0) == 0);
+		return host_result(syscall(SYS_mbind, at, s->len, host_mode[s->flags], &s->to, 64,
+		                           (unsigned)s->new_len) == 0);
+	case WHERE:
+	case MOVE_TO:
+		return host_move_pages(at, s);
+	case MIGRATE:
+		rc = syscall(SYS_migrate_pages, 0, 64, &s->len, &s->to);
+		return rc < 0 ? -errno : (int)rc;
 	case END:
 		break;
 	}
@@ -222,6 +287,15 @@ static int on_host(u32 nr, struct twin_result *r)
 }
 
 /* ---- the simulated machine ----------------------------------------------------------------------- */
+
+static int sim_move_pages(struct machine *m, u64 at, const struct step *s)
+{
+	s32 node = (s32)s->to;
+	s32 status = -EIO;
+	long rc = do_move_pages(m, 1, &at, s->call == MOVE_TO ? &node : NULL, &status, s->flags);
+
+	return rc < 0 ? (int)rc : rc ? (int)rc + 1000 : status;
+}
 
 static int sim_call(struct machine *m, u64 base, const struct step *s)
 {
@@ -252,7 +326,13 @@ static int sim_call(struct machine *m, u64 base, const struct step *s)
 	case SETPOL:
 		return do_set_mempolicy(m, (enum mm_mempolicy)s->flags, (u64)s->to);
 	case MBIND:
-		return do_mbind(m, at, s->len, (enum mm_mempolicy)s->flags, (u64)s->to);
+		return do_mbind_flags(m, at, s->len, (enum mm_mempolicy)s->flags, (u64)s->to,
+		                      (int)s->new_len);
+	case WHERE:
+	case MOVE_TO:
+		return sim_move_pages(m, at, s);
+	case MIGRATE:
+		return (int)do_migrate_pages(m, s->len, (u64)s->to);
 	case END:
 		break;
 	}

@@ -104,10 +104,45 @@ static int sop_policy(struct worker *w)
 	return remap_expected(rc);
 }
 
+/* What is there goes to other nodes: some pages of a mapping, one by one, or by policy, or all of the task's. */
+static int sop_move(struct worker *w)
+{
+	struct machine *m = w->plan->m;
+	const struct space *s = w->space;
+	struct rand_stream *r = &w->sr;
+	u32 i = (u32)rand_below(r, s->nr_maps);
+	u64 nodes = rand_below(r, 1UL << m->nr_nodes);
+	int flags = MM_MPOL_MF_MOVE << rand_below(r, 2);
+	u64 page[16];
+	s32 node[16];
+	s32 status[16];
+	long rc;
+
+	switch (rand_below(r, 3)) {
+	case 0:
+		rc = do_migrate_pages(m, rand_below(r, 1UL << m->nr_nodes), nodes);
+		break;
+	case 1:
+		rc = do_mbind_flags(m, s->map[i].va,
+		                    (1 + rand_below(r, s->map[i].pages)) * PAGE_SIZE, MM_MPOL_BIND,
+		                    nodes, flags | (int)rand_below(r, 2));
+		break;
+	default:
+		for (u32 k = 0; k < ARRAY_SIZE(page); k++) {
+			page[k] = s->map[i].va + rand_below(r, s->map[i].pages + 2) * PAGE_SIZE;
+			node[k] = (s32)rand_below(r, m->nr_nodes);
+		}
+		rc = do_move_pages(m, ARRAY_SIZE(page), page, node, status, flags);
+		break;
+	}
+	/* That some pages stay is no error; nor is that nobody has room, or what was named is not there. */
+	return rc >= 0 || rc == -EIO || rc == -ENODEV ? 0 : remap_expected((int)rc);
+}
+
 static int space_op(struct worker *w)
 {
 	if (w->space->nr_maps && rand_below(&w->sr, 10) == 0)
-		return sop_policy(w);
+		return rand_below(&w->sr, 2) ? sop_policy(w) : sop_move(w);
 	if (!w->space->nr_maps || rand_below(&w->sr, 4) == 0)
 		return sop_map_shared(w);
 	return rand_below(&w->sr, 3) ? sop_remap(w) : sop_cold(w);

@@ -45,6 +45,7 @@ struct random_case {
 	u32 nr_tasks;
 	u64 file_size[FILES_MAX];
 	bool file_sparse[FILES_MAX];
+	u32 other_disk; /* 1 + the number of a second disk for files; 0: there is none */
 };
 
 /* What must be the same the second time. */
@@ -218,6 +219,12 @@ static void random_files(struct random_case *c)
 		c->file_size[i] = rand_below(&r, c->plan.file_pages * PAGE_SIZE);
 		c->file_sparse[i] = bytes < 16 << 20 || chance(&r, 40);
 	}
+	/* A third of them on a slow disk of their own. */
+	if (chance(&r, 30)) {
+		d = hw_add_rotating(c->hw, 64 << 20);
+		d->files = true;
+		c->other_disk = c->hw->nr_disks;
+	}
 }
 
 static void case_init(struct random_case *c, u64 seed, const char *forced, bool files)
@@ -364,6 +371,16 @@ static struct outcome case_outcome(const struct random_case *c, struct world *w)
 	return o;
 }
 
+static int create_file(struct random_case *c, u32 i, u32 *ino)
+{
+	struct machine *m = c->plan.m;
+
+	if (c->other_disk && i % 3 == 2)
+		return machine_file_create_on(m, c->other_disk - 1, "file", c->file_size[i],
+		                              c->file_sparse[i], ino);
+	return machine_file_create(m, "file", c->file_size[i], c->file_sparse[i], ino);
+}
+
 static struct outcome run_case(struct random_case *c)
 {
 	struct plan *p = &c->plan;
@@ -387,8 +404,7 @@ static struct outcome run_case(struct random_case *c)
 	for (u32 i = 0; i < p->nr_files; i++)
 		BUG_ON(p->spaces && i % 3 == 1
 		               ? machine_shm_create(p->m, "shm", c->file_size[i], &p->ino[i])
-		               : machine_file_create(p->m, "file", c->file_size[i],
-		                                     c->file_sparse[i], &p->ino[i]));
+		               : create_file(c, i, &p->ino[i]));
 	start_tasks(c);
 	memcpy(w->fail_every, c->opt.fail_every, sizeof(w->fail_every));
 	rc = sim_run(w);
