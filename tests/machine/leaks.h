@@ -41,9 +41,10 @@ static bool in_add_batch(const struct machine *m, const struct page *page)
 	for (u32 c = 0; c < m->nr_cpus; c++) {
 		const struct pagevec *pv = m->cpu[c] ? m->cpu[c]->pvec.lru_add : NULL;
 
-		for (u32 i = 0; pv && i < pv->nr; i++)
-			if (pv->page[i] == page)
-				return true;
+		for (u32 l = 0; pv && l < NR_LRU_LISTS; l++)
+			for (u32 i = 0; i < pv[l].nr; i++)
+				if (pv[l].page[i] == page)
+					return true;
 	}
 	return false;
 }
