@@ -111,9 +111,11 @@ struct page *alloc_pages_direct_compact(struct machine *m, gfp_t gfp, unsigned i
 	*result = COMPACT_SKIPPED;
 	if (!order || m->knob.compaction == COMPACTION_OFF || t->w.id <= m->nr_world_tasks)
 		return NULL;
+	psi_memstall_enter();
 	t->flags |= PF_MEMALLOC;
 	*result = try_to_compact_pages(m, gfp, (int)order, alloc_flags, prio);
 	t->flags &= ~(u32)PF_MEMALLOC;
+	psi_memstall_leave();
 	if (*result <= COMPACT_DEFERRED)
 		return NULL;
 	count_vm_event(m, COMPACTSTALL);
@@ -251,11 +253,13 @@ static void kcompactd(void *arg)
 		highest = pgdat->kcompactd_highest_zoneidx;
 		pgdat->kcompactd_max_order = 0;
 		pgdat->kcompactd_highest_zoneidx = -1;
+		psi_memstall_enter();
 		span_enter(SPAN_KCOMPACTD);
 		count_vm_event(m, KCOMPACTD_WAKE);
 		for (int i = 0; i <= highest; i++)
 			kcompactd_zone(m, &pgdat->zone[i], order, highest);
 		span_exit();
+		psi_memstall_leave();
 	}
 }
 

@@ -182,12 +182,12 @@ static __always_inline int first_touch(struct machine *m, struct mm_struct *mm, 
 	__down_read_paid(c, sem, now + t->sem_ns);
 	c->clock = now + t->sem_ns + t->take_ns;
 	__count_path(c, PATH_TOUCH_TAKE);
-	world_order();
+	world_order_own();
 	page = alloc_page_easy(m, &e, GFP_HIGHUSER_MOVABLE, &late);
 	if (likely(page)) {
 		__world_frame_clear(page_to_pfn(m, page));
 		world_trace(EVENT_ALLOC, page_to_pfn(m, page), 0);
-		world_order(); /* if counting it has taken time */
+		world_order_own(); /* if counting it has taken time */
 	}
 	pt = &m->table[table];
 	pvec = &this_cpu(m)->pvec.lru_add[m->lru_add_new_anon];

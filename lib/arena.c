@@ -22,7 +22,11 @@ static char *reserve(u64 bytes)
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 	               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	return p == MAP_FAILED ? NULL : p;
+	if (p == MAP_FAILED)
+		return NULL;
+	if (bytes >= 4UL << 20 && bytes <= 1UL << 30)
+		madvise(p, bytes, MADV_HUGEPAGE);
+	return p;
 }
 
 int arena_init(struct arena *a, u64 bytes, const char *name)

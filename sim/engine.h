@@ -17,7 +17,8 @@
  *
  * A CPU's `limit` caches how far it may run on: to the next CPU's key, its own next interrupt, or
  * the end of the run. Whatever makes one of these earlier lowers it. It may be lower than it need be:
- * then an order point finds nothing to do.
+ * then an order point finds nothing to do. `ahead` is the same for work on memory that is its task's
+ * alone: SIM_RUN_AHEAD_NS past the time at which it was the first, unless a task is in a memory stall.
  *
  *   engine.c   order, switching CPUs, parking, starting and ending a run
  *   irq.c      pending interrupts, timers, ticks, IPIs
@@ -42,7 +43,7 @@
 #include "world/impl.h"
 
 #define SIM_NEVER UINT64_MAX
-#define SIM_RUN_AHEAD_NS 20000 /* user code touches memory for so long between order points */
+#define SIM_RUN_AHEAD_NS 20000 /* a task works on its own memory for so long between order points */
 #define SIM_HUNG_NS                                                                                \
 	600000000000UL /* no user task has run for so long: look whether one ever will */
 
@@ -227,6 +228,7 @@ struct sim {
 	int result;
 	struct sim_socket *socket;
 	u32 nr_sockets;
+	u32 nr_stalled;  /* tasks in memory stalls: psi.c */
 	u32 nr_queued;   /* tasks in run queues */
 	u32 nr_in_group; /* user tasks that run or wait for a CPU */
 	u32 nr_user;     /* that sim_run() waits for */
@@ -303,7 +305,9 @@ static __always_inline void sim_set_limit_of_first(struct sim_cpu *s)
 {
 	struct sim *sim = s->sim;
 	u64 next = heap_runner_up(&sim->heap);
+	u64 stop = min(s->next_irq, sim->pause_at);
 	u64 limit = SIM_NEVER;
+	u64 ahead = 0;
 
 	if (likely(next != KEYHEAP_EMPTY)) {
 		const struct sim_cpu *n = sim_ranked(sim, heap_key_id(next));
@@ -316,11 +320,10 @@ static __always_inline void sim_set_limit_of_first(struct sim_cpu *s)
 		__builtin_prefetch(n->cpu.task);
 		limit = sim_limit_of(s->rank, next);
 	}
-	if (s->next_irq < limit)
-		limit = s->next_irq;
-	if (sim->pause_at < limit)
-		limit = sim->pause_at;
-	s->cpu.limit = limit;
+	if (likely(!sim->nr_stalled))
+		ahead = heap_key_value(heap_top(&sim->heap)) + SIM_RUN_AHEAD_NS;
+	s->cpu.limit = min(limit, stop);
+	s->cpu.ahead = min(ahead, stop);
 }
 
 /* How far may @s, the CPU that runs, run on? */
@@ -329,7 +332,7 @@ static inline void sim_set_limit(struct sim_cpu *s)
 	if (likely(heap_key_id(heap_top(&s->sim->heap)) == s->rank))
 		sim_set_limit_of_first(s);
 	else
-		s->cpu.limit = 0;
+		s->cpu.limit = s->cpu.ahead = 0;
 }
 
 /* Is @s to be interrupted now? */

@@ -51,6 +51,9 @@ void psi_task_change(struct sim_task *t, bool runnable, u64 now)
 
 	if (state == t->psi && cpu == t->psi_cpu)
 		return;
+	t->sim->nr_stalled += !!(state & PSI_STALLED) - !!(t->psi & PSI_STALLED);
+	if (t->sim->nr_stalled)
+		world_self->ahead = 0; /* the others' is set when they come to run */
 	if (t->psi) {
 		struct sim_psi *old = &sim_cpu(t->sim, t->psi_cpu)->psi;
 

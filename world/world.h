@@ -77,6 +77,7 @@ struct world_line_seen {
 struct world_cpu {
 	u64 clock; /* ns */
 	u64 limit; /* order: run on while clock < limit */
+	u64 ahead; /* world_order_own(): while clock < ahead */
 	const u32 *cost;
 	u64 *cost_count; /* of the ledger */
 	struct ledger *ledger;
@@ -459,6 +460,19 @@ static inline void world_order(void)
 
 	if (unlikely(c->clock >= c->limit))
 		c->w->ops->order(c);
+}
+
+/*
+ * The same for work on what is this CPU's or this task's alone: others may be behind by as much as when
+ * user code touches memory (docs/FIDELITY.md), but interrupts that are due have run, and nobody is in a
+ * memory stall, who would look at other tasks' pages.
+ */
+static inline void world_order_own(void)
+{
+	struct world_cpu *c = world_self;
+
+	if (unlikely(c->clock >= c->ahead))
+		world_order();
 }
 
 #define READ_ONCE(x) (world_order(), *(const volatile __typeof__(x) *)&(x))

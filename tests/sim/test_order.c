@@ -263,4 +263,86 @@ TEST(reader_sees_the_last_write_before_its_own_time)
 	test_machine_destroy(&m);
 }
 
+/* ---- work on what is a task's own ------------------------------------------------------------- */
+
+#define OWN_STEP_NS 1000
+#define OWN_AHEAD_NS 20000 /* docs/FIDELITY.md */
+
+struct own_work {
+	struct world_timer timer;
+	u64 now;      /* of the worker */
+	u64 most;     /* that it was ahead of the watcher */
+	u64 timer_at; /* its timer has run */
+	bool stalled; /* the watcher is in a memory stall */
+};
+
+static void own_timer(struct world_timer *t)
+{
+	struct own_work *o = container_of(t, struct own_work, timer);
+
+	o->timer_at = world_now();
+}
+
+static void own_worker(struct test_machine *m, u32 i)
+{
+	struct own_work *o = m->data;
+	u64 expires;
+
+	(void)i;
+	world_sleep(50000); /* until the watcher is in its stall */
+	expires = world_now() + 5500;
+	o->timer.fn = own_timer;
+	world_timer_arm(&o->timer, expires);
+	for (int step = 0; step < 200; step++) {
+		charge_ns(OWN_STEP_NS);
+		world_order_own();
+		o->now = world_now();
+	}
+	assert_true(o->timer_at >= expires && o->timer_at < expires + 2 * OWN_STEP_NS);
+}
+
+static void own_watcher(struct test_machine *m, u32 i)
+{
+	struct own_work *o = m->data;
+
+	(void)i;
+	if (o->stalled)
+		psi_memstall_enter();
+	for (int step = 0; step < 2400; step++) {
+		charge_ns(100);
+		world_order();
+		if (o->now > world_now())
+			o->most = max(o->most, o->now - world_now());
+	}
+	if (o->stalled)
+		psi_memstall_leave();
+}
+
+static u64 most_ahead(bool stalled)
+{
+	struct test_machine m;
+	struct own_work o = {.stalled = stalled};
+
+	test_machine_init(&m, 2, 1);
+	test_machine_build(&m);
+	m.data = &o;
+	test_task_start(&m, WORLD_TASK_USER, 0, own_worker);
+	test_task_start(&m, WORLD_TASK_USER, 1, own_watcher);
+	assert_int_equal(sim_run(m.w), 0);
+	test_machine_destroy(&m);
+	return o.most;
+}
+
+TEST(own_work_runs_ahead_by_20_us_at_most)
+{
+	u64 most = most_ahead(false);
+
+	assert_true(most > OWN_AHEAD_NS - 2 * OWN_STEP_NS && most <= OWN_AHEAD_NS);
+}
+
+TEST(own_work_does_not_run_ahead_while_a_task_is_in_a_memory_stall)
+{
+	assert_int_equal(most_ahead(true), 0);
+}
+
 TEST_MAIN("order")
