@@ -1,11 +1,9 @@
 /*
  * Entry of page faults: which VMA, under which lock, and what becomes of failures (Linux
- * arch/x86/mm/fault.c and the first lines of mm/memory.c's handle_mm_fault()). And the one fault that is
- * nearly all of them, the first touch of an anonymous page, from beginning to end: first_touch().
+ * arch/x86/mm/fault.c and the first lines of mm/memory.c's handle_mm_fault()). The one fault that is nearly
+ * all of them has a header of its own.
  */
-#include "core/alloc_fast.h"
-#include "core/fault.h"
-#include "core/huge_memory.h"
+#include "core/first_touch.h"
 
 /* ---- which VMA ---------------------------------------------------------------------------------------- */
 
@@ -89,10 +87,7 @@ static noinline int handle_mm_fault(struct machine *m, struct mm_struct *mm, u64
 	return ret | major;
 }
 
-/* ---- the first touch --------------------------------------------------------------------------------- */
-
-/* What a first touch is charged on either side of its order point. */
-enum fault_path { PATH_TOUCH_TAKE, PATH_TOUCH_MAP };
+/* ---- first touches --------------------------------------------------------------------------------- */
 
 /* Boot: the times of these paths, in the steps in which they are spent. */
 void fault_init(struct machine *m)
@@ -116,115 +111,18 @@ void fault_init(struct machine *m)
 		t->page_flags |= 1u << PG_active;
 }
 
-/*
- * The lock that a first touch at @va holds, if it and the VMA are as usual: the task has no threads, and
- * the VMA that it found last is writable private memory that is not locked. NULL if not.
- */
-static __always_inline struct rw_semaphore *
-first_touch_lock(const struct machine *m, struct mm_struct *mm, struct vm_area_struct *vma, u64 va)
+/* The upcall: first touches in a row, if that is what comes. */
+u32 machine_fault_run(void *machine, struct world_task *wt, u64 va, u32 max, u64 gap_ns)
 {
-	struct rw_semaphore *sem = &mm->mmap_sem;
+	struct machine *m = machine;
+	struct task *t = (struct task *)wt;
+	u32 nr;
 
-	if (unlikely(mm->mm_users > 1 || !vma || va < vma->vm_start || va >= vma->vm_end))
-		return NULL;
-	if (unlikely((vma->vm_flags & (VM_WRITE | VM_LOCKED)) != VM_WRITE || vma->vm_file ||
-	             !vma->anon_vma))
-		return NULL;
-	if (m->knob.vma_lock == KNOB_ON) {
-		if (unlikely(vma->vm_lock_seq == mm->mm_lock_seq))
-			return NULL;
-		sem = &vma->vm_lock;
-	}
-	return likely(__rwsem_is_at_hand(world_self, sem)) ? sem : NULL;
-}
-
-/* After the order point something was not as expected: the general functions go on. @page: taken already. */
-static noinline int first_touch_slow(struct vm_fault f, struct page *page, u32 late)
-{
-	int ret = VM_FAULT_OOM;
-
-	if (!page)
-		page = alloc_zeroed_user_page_slow(f.m);
-	if (page)
-		ret = map_zeroed_page(&f, page, late);
-	fault_unlock_mm(&f);
-	return ret;
-}
-
-/*
- * The first touch of an anonymous page, when there is nothing special about anything. It does what
- * handle_mm_fault() would do, at the same times and for the same costs; but it looks first whether all of it
- * will be easy, spends its costs in five steps instead of twenty, and takes the table's lock without anybody
- * being able to see it: 500 instructions of the host instead of 730, of 1,700 for a page that is touched and
- * unmapped again. VM_FAULT_FALLBACK: nothing has been done.
- */
-static __always_inline int first_touch(struct machine *m, struct mm_struct *mm, u64 va)
-{
-	const struct first_touch *t = &m->first_touch;
-	struct world_cpu *c = world_self;
-	struct vm_area_struct *vma = mm->vmacache;
-	struct rw_semaphore *sem = first_touch_lock(m, mm, vma, va);
-	u32 table = (u32)mm->leaf_cache;
-	struct easy_alloc e;
-	struct pt_table *pt;
-	struct pagevec *pvec;
-	struct page *page;
-	u64 now = c->clock;
-	u32 late = 0;
-	pte_t *pte;
-
-	if (unlikely(!sem || mm->leaf_cache >> 32 != leaf_cache_key(va)))
-		return VM_FAULT_FALLBACK;
-	pte = pt_entry(m, table, va);
-	if (unlikely(!pte_none(*pte) || !alloc_is_easy(m, GFP_HIGHUSER_MOVABLE, &e)))
-		return VM_FAULT_FALLBACK;
-
-	__down_read_paid(c, sem, now + t->sem_ns);
-	c->clock = now + t->sem_ns + t->take_ns;
-	__count_path(c, PATH_TOUCH_TAKE);
-	world_order_own();
-	page = alloc_page_easy(m, &e, GFP_HIGHUSER_MOVABLE, &late);
-	if (likely(page)) {
-		__world_frame_clear(page_to_pfn(m, page));
-		world_trace(EVENT_ALLOC, page_to_pfn(m, page), 0);
-		world_order_own(); /* if counting it has taken time */
-	}
-	pt = &m->table[table];
-	pvec = &this_cpu(m)->pvec.lru_add[m->lru_add_new_anon];
-	if (unlikely(!page || !__spin_is_at_hand(c, &pt->ptl) || !pte_none(*pte) ||
-	             pvec->nr + 1 >= m->knob.lru_batch))
-		return first_touch_slow(
-			(struct vm_fault){
-				.m = m,
-				.mm = mm,
-				.vma = vma,
-				.va = va,
-				.write = true,
-				.vma_locked = sem == &vma->vm_lock,
-				.table = table,
-				.pte = pte,
-			},
-			page, late);
-
-	c->clock += t->ptl_ns;
-	now = c->clock;
-	page->flags |= t->page_flags;
-	page->refcount = 2; /* the pte's, and the batch's */
-	page->mapcount = 1;
-	page->mapping = anon_vma_mapping(m, vma->anon_vma);
-	page->index = vma_index(vma, va);
-	__mod_stat(m, e.zone->node_stat, stat_cpu(m, e.zone->node_stat, 0), NR_ANON_MAPPED, 1);
-	pvec->page[pvec->nr++] = page;
-	atomic_long_add(1, &mm->rss[MM_ANONPAGES]);
-	pt->nr_used += 1;
-	*pte = pte_make(page_to_pfn(m, page),
-	                PTE_PRESENT | PTE_USER | PTE_ACCESSED | PTE_DIRTY | PTE_WRITE);
-	c->clock += t->map_ns;
-	__spin_held(c, &pt->ptl, now);
-	c->clock += late + t->end_ns;
-	__up_read_paid(c, sem);
-	__count_path(c, PATH_TOUCH_MAP);
-	return 0;
+	if (unlikely(t->killed || m->mthp_always | m->mthp_madvise))
+		return 0;
+	nr = first_touches(m, t->mm, va & PAGE_MASK, max, gap_ns);
+	t->min_flt += nr;
+	return nr;
 }
 
 /* ---- failures ---------------------------------------------------------------------------------------------- */

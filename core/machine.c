@@ -49,6 +49,7 @@ static void describe_task(void *machine, struct world_task *t, void *file)
 
 static const struct world_upcalls machine_upcalls = {
 	.fault = machine_fault,
+	.fault_run = machine_fault_run,
 	.uncongested = disk_uncongested,
 	.describe_task = describe_task,
 };

@@ -320,6 +320,13 @@ static inline struct page *page_list_pop(struct page_list *l)
 	return p;
 }
 
+/* The @nr pages before l->first, which has been moved past them, have left. */
+static inline void page_list_cut_head(struct page_list *l, unsigned long nr)
+{
+	*(l->first ? &l->base[l->first - 1].lru_prev : &l->last) = 0;
+	l->nr -= nr;
+}
+
 /* Takes off the last @nr pages, @p being the first of them. */
 static inline void page_list_cut_tail(struct page_list *l, struct page *p, unsigned long nr)
 {

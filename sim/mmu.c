@@ -283,6 +283,8 @@ struct sim_access {
 	u64 sets;
 	u64 factor;  /* of user time, in 2^-20 */
 	u32 nr_max;  /* pages between order points */
+	u64 page_ns; /* user time of a page that is accessed alone */
+	bool runs;   /* faults may be taken in runs */
 	pte_t *leaf; /* the leaf table found last, while table_gen stays the same */
 	u64 leaf_index;
 	u64 leaf_gen;
@@ -295,8 +297,6 @@ struct sim_access {
 static void sim_access_init(struct sim_access *a, struct world_as *as, enum world_access kind)
 {
 	struct world_cpu *c = world_self;
-	u64 page_ns;
-
 	a->sim = sim_of(c->w);
 	a->task = c->task;
 	a->as = as;
@@ -305,9 +305,13 @@ static void sim_access_init(struct sim_access *a, struct world_as *as, enum worl
 	a->needs = world_access_needs(kind);
 	a->sets = world_access_sets(kind);
 	a->factor = sim_user_factor(a->sim, a->task->engine);
-	page_ns = sim_user_scale(c->cost[COST_TLB_MISS] + c->cost[a->cost], a->factor);
-	a->nr_max = page_ns ? (u32)clamp_t(u64, SIM_RUN_AHEAD_NS / page_ns, 1, PTRS_PER_TABLE)
-	                    : PTRS_PER_TABLE;
+	a->page_ns = sim_user_scale(c->cost[COST_TLB_MISS] + c->cost[a->cost], a->factor);
+	a->nr_max = a->page_ns ? (u32)clamp_t(u64, SIM_RUN_AHEAD_NS / a->page_ns, 1, PTRS_PER_TABLE)
+	                       : PTRS_PER_TABLE;
+	/* Whoever looks at single faults or accesses gets single ones. */
+	a->runs = c->w->up->fault_run && (kind == WORLD_WRITE || kind == WORLD_FILL) &&
+	          a->nr_max > 1 && !c->w->check && !c->w->tracing && !a->sim->heat &&
+	          !a->sim->slices;
 	a->leaf = NULL;
 	a->stuck_va = SIM_NEVER;
 	a->nr_stuck = 0;
@@ -324,11 +328,48 @@ static __always_inline void sim_access_charge(const struct sim_access *a, u64 nr
 	c->cost_count[a->cost] += nr;
 }
 
-/* Enters the kernel for a page that cannot be accessed, and comes back to user mode. */
-static int sim_fault(struct sim_access *a, u64 va)
+/*
+ * The faults of @nr pages in a row have been taken as one. Between two of them user code accesses a page, and
+ * is trapped again by the next.
+ */
+static void sim_fault_gaps(const struct sim_access *a, struct world_cpu *c, u64 nr)
+{
+	struct world_task *t = a->task;
+	u64 user_ns = nr * a->page_ns;
+
+	t->utime_ns += user_ns;
+	t->mode_start += user_ns;
+	t->span_stack[t->span_depth - 1]->ns += user_ns;
+	c->span_start += user_ns;
+	c->span->count += nr;
+	c->cost_count[COST_FAULT_TRAP] += nr;
+	c->cost_count[COST_TLB_MISS] += nr;
+	c->cost_count[a->cost] += nr;
+}
+
+/* Up to @max first touches from @va on in one go. Returns how many; 0: the fault is still to be handled. */
+static u64 sim_fault_run(const struct sim_access *a, struct world_cpu *c, u64 va, u64 max)
+{
+	u64 nr;
+
+	if (max < 2 || c->need_resched || a->task->signal)
+		return 0;
+	nr = c->w->up->fault_run(c->w->machine, a->task, va, (u32)max,
+	                         a->page_ns + c->cost[COST_FAULT_TRAP]);
+	if (nr > 1)
+		sim_fault_gaps(a, c, nr - 1);
+	return nr;
+}
+
+/*
+ * Enters the kernel for a page that cannot be accessed, and comes back to user mode; if it is easy, for up to
+ * @max pages from there on, all but the last of which have then been accessed: *@nr is how many those are.
+ */
+static int sim_fault(struct sim_access *a, u64 va, u64 max, u64 *nr)
 {
 	struct world_cpu *c = world_self;
 	struct world_task *t = a->task;
+	u64 run;
 	int err;
 
 	if (va != a->stuck_va) {
@@ -341,7 +382,9 @@ static int sim_fault(struct sim_access *a, u64 va)
 	t->in_user = false;
 	span_enter(SPAN_FAULT);
 	__charge(c, COST_FAULT_TRAP);
-	err = c->w->up->fault(c->w->machine, t, va, a->kind);
+	run = a->runs ? sim_fault_run(a, c, va, max) : 0;
+	err = run ? 0 : c->w->up->fault(c->w->machine, t, va, a->kind);
+	*nr = run ? run - 1 : 0;
 	span_exit();
 	if (unlikely(world_self->need_resched))
 		sim_preempt_point();
@@ -448,10 +491,14 @@ static int sim_access_in_order(struct sim_access *a, u64 page, u64 end)
 			}
 		}
 		if (done < nr) {
-			int err = sim_fault(a, page << PAGE_SHIFT);
+			u64 more;
+			int err = sim_fault(a, page << PAGE_SHIFT,
+			                    min(end - page, PTRS_PER_TABLE - page % PTRS_PER_TABLE),
+			                    &more);
 
 			if (err)
 				return err;
+			page += more;
 			nr_ahead = 0;
 		}
 	}
@@ -603,7 +650,8 @@ static int sim_access_at_random(struct sim_access *a, u64 first, u64 nr, u64 see
 			if (ordered && unlikely(a->task->signal))
 				return -EINTR;
 			if (done < n && !ordered) {
-				int err = sim_fault(a, page[done] << PAGE_SHIFT);
+				u64 none;
+				int err = sim_fault(a, page[done] << PAGE_SHIFT, 1, &none);
 
 				if (err)
 					return err;

@@ -264,6 +264,13 @@ struct world_upcalls {
 	 */
 	int (*fault)(void *machine, struct world_task *t, u64 va, enum world_access kind);
 
+	/*
+	 * Optional. As many faults of writes to @va and the pages after it, at most @max, as .fault() would all
+	 * handle in the same way and time, without an order point that does anything; @gap_ns lie between one
+	 * and the next. Returns how many; the last has just ended. 0: none, and nothing has changed.
+	 */
+	u32 (*fault_run)(void *machine, struct world_task *t, u64 va, u32 max, u64 gap_ns);
+
 	/* Disk @disk left congestion for reads or writes. Interrupt context. */
 	void (*uncongested)(void *machine, u32 disk, bool write);
 
@@ -821,6 +828,21 @@ static __always_inline void __spin_held(struct world_cpu *c, struct spinlock *l,
 	l->free_at = c->clock;
 }
 
+/* The same, @nr times, for @held ns each, and the last time until @end. */
+static __always_inline void __spins_held(struct world_cpu *c, struct spinlock *l, u64 end, u64 held,
+                                         u32 nr)
+{
+	struct ledger_lock_stat *st = &c->ledger->lock[l->class];
+
+	__spin_check_use(c, l);
+	st->acquisitions += nr;
+	st->hold_ns += held * nr;
+	if (held > st->hold_ns_max)
+		st->hold_ns_max = held;
+	l->line.version += nr;
+	l->free_at = end;
+}
+
 static inline bool spin_is_locked(const struct spinlock *l)
 {
 	return l->owner || l->free_at > world_self->clock;
@@ -969,6 +991,22 @@ static __always_inline void __up_read_paid(struct world_cpu *c, struct rw_semaph
 {
 	s->line.version += 1;
 	__reader_leaves(c, s);
+}
+
+/* The same, @nr times, for @held ns each, and the last time until now; nobody else reads. */
+static __always_inline void __reads_held(struct world_cpu *c, struct rw_semaphore *s, u64 held,
+                                         u32 nr)
+{
+	struct ledger_lock_stat *st = &c->ledger->lock[s->class];
+
+	s->line.version += 2 * nr;
+	s->taken_at = c->clock - held;
+	st->acquisitions += nr;
+	st->hold_ns += held * nr;
+	if (held > st->hold_ns_max)
+		st->hold_ns_max = held;
+	if (s->read_free_at < c->clock)
+		s->read_free_at = c->clock;
 }
 
 static inline void up_write(struct rw_semaphore *s)

@@ -69,6 +69,17 @@ static void child(struct task *t, void *arg)
 		mm_access(r->m, va, r->pages / 4 * PAGE_SIZE, WORLD_FILL, 0);
 }
 
+/* The same, and reads what it shares with its parent: two CPUs come to the locks of reverse walks. */
+static void reader(struct task *t, void *arg)
+{
+	struct run *r = arg;
+
+	child(t, arg);
+	for (u32 i = 0; i < 3; i++)
+		mm_access(r->m, MMAP_BASE - r->pages * PAGE_SIZE, r->pages * PAGE_SIZE, WORLD_READ,
+		          11 + i);
+}
+
 /* Fills, locks, advises, overwrites, forks, reads back, sleeps over a fold of the counters. */
 static void worker(struct task *t, void *arg)
 {
@@ -92,7 +103,7 @@ static void worker(struct task *t, void *arg)
 			return;
 		if (mm_access(r->m, va, len / 3, WORLD_WRITE, 7 + me))
 			return;
-		if (i == 1 && do_fork(r->m, "child", child, r, &c) == 0)
+		if (i == 1 && do_fork(r->m, "child", reader, r, &c) == 0)
 			task_start(c, -1);
 		if (mm_access(r->m, va, len, WORLD_READ, 0))
 			return;
