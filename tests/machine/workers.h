@@ -485,6 +485,17 @@ static int one_op(struct worker *w)
 	return op < 98 ? op_sleep(w) : op_compute(w);
 }
 
+/* Has everybody stopped, and is nobody on the way out? */
+static bool all_have_halted(const struct plan *p)
+{
+	struct task *t;
+
+	list_for_each_entry (t, &p->m->tasks, tasks)
+		if (t->flags & PF_EXITING && !t->exited)
+			return false;
+	return p->nr_halted + p->nr_waiting >= p->nr_running && nothing_is_under_way(p->m);
+}
+
 /*
  * Between two operations. Every so many of them one worker has the others stop where they are between theirs,
  * or wait for a child, and when nothing else is under way either it audits the machine.
@@ -501,8 +512,7 @@ static void halt_for_audit(struct plan *p)
 	do
 		world_sleep(1000000);
 	while (!task_killed(current_task()) && /* others may be waiting for its memory */
-	       (audits ? p->nr_halted + p->nr_waiting < p->nr_running || !nothing_is_under_way(p->m)
-	               : p->halt));
+	       (audits ? !all_have_halted(p) : p->halt));
 	if (audits && !task_killed(current_task()))
 		machine_audit(p->m);
 	if (audits) {
