@@ -35,38 +35,50 @@ static void leak(const char *what, long nr)
 	VM_BUG_ON_MSG(nr, "%ld %s left after all tasks have ended", nr, what);
 }
 
-/* Some CPU's batch of new pages has a reference to @page. */
-static bool in_add_batch(const struct machine *m, const struct page *page)
+/* How many references batches have to @page, of which each has one for each time it has the page. */
+static s32 refs_of_batches(const struct machine *m, const struct page *page)
 {
-	for (u32 c = 0; c < m->nr_cpus; c++) {
-		const struct pagevec *pv = m->cpu[c] ? m->cpu[c]->pvec.lru_add : NULL;
-
-		for (u32 l = 0; pv && l < NR_LRU_LISTS; l++)
-			for (u32 i = 0; i < pv[l].nr; i++)
-				if (pv[l].page[i] == page)
-					return true;
-	}
-	return false;
-}
-
-/* A batch that is not full yet may hold the last reference to a page. */
-static long pages_only_in_batches(const struct machine *m)
-{
-	long nr = 0;
+	s32 nr = 0;
 
 	for (u32 c = 0; c < m->nr_cpus; c++) {
 		const struct pagevec *pv = m->cpu[c] ? m->cpu[c]->pvec.lru_add : NULL;
 
 		for (u32 k = 0; pv && k < sizeof(struct cpu_pagevecs) / sizeof(*pv); k++)
 			for (u32 i = 0; i < pv[k].nr; i++)
-				if (pv[k].page[i]->refcount == 1 &&
-				    !page_test(pv[k].page[i], PG_swapcache))
-					nr += compound_nr(pv[k].page[i]);
+				nr += pv[k].page[i] == page;
 		pv = m->cpu[c] ? &m->cpu[c]->mlock.pvec : NULL;
 		for (u32 i = 0; pv && i < pv->nr; i++)
-			nr += pv->page[i]->refcount == 1 + in_add_batch(m, pv->page[i]);
+			nr += pv->page[i] == page;
 	}
 	return nr;
+}
+
+/* Pages of @pvec that nobody but batches holds; each of its places counts for its part of one's references. */
+static void count_only_in_batches(const struct machine *m, const struct pagevec *pvec, long *parts)
+{
+	for (u32 i = 0; i < pvec->nr; i++) {
+		const struct page *page = pvec->page[i];
+
+		if (page->refcount == refs_of_batches(m, page) && !page_test(page, PG_swapcache))
+			*parts +=
+				2520L * compound_nr(page) / page->refcount; /* 1 to 10 divide it */
+	}
+}
+
+/* A batch that is not full yet may hold the last reference to a page. */
+static long pages_only_in_batches(const struct machine *m)
+{
+	long parts = 0;
+
+	for (u32 c = 0; c < m->nr_cpus; c++) {
+		const struct pagevec *pv = m->cpu[c] ? m->cpu[c]->pvec.lru_add : NULL;
+
+		for (u32 k = 0; pv && k < sizeof(struct cpu_pagevecs) / sizeof(*pv); k++)
+			count_only_in_batches(m, &pv[k], &parts);
+		if (m->cpu[c])
+			count_only_in_batches(m, &m->cpu[c]->mlock.pvec, &parts);
+	}
+	return DIV_ROUND_UP(parts, 2520L);
 }
 
 static long swap_leaks(const struct machine *m, long *nr_frames)
