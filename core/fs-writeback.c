@@ -497,13 +497,9 @@ static void audit_wb(struct machine *m, struct bdi_writeback *wb)
 /* Between tasks. */
 void wb_audit(struct machine *m)
 {
-	const struct prop_global *g = &m->fs->domain.completions;
-
 	for_each_sb(m, sb)
 	{
 		audit_wb(m, &sb->wb);
-		VM_BUG_ON_MSG(sb->wb.completions.events > g->events,
-		              "a disk has written %lu pages lately, all together %lu",
-		              sb->wb.completions.events, g->events);
+		prop_audit(m, &sb->wb);
 	}
 }

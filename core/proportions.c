@@ -55,12 +55,28 @@ static void age_all(struct machine *m, struct prop_global *g)
 
 /* ---- of one ------------------------------------------------------------------------------------------- */
 
-static void age_one(const struct machine *m, const struct prop_global *g, struct prop_local *l)
+static u64 aged_events(const struct machine *m, const struct prop_global *g,
+                       const struct prop_local *l)
 {
 	u64 missed = period_of(m, g) - l->period;
 
-	l->events = missed < 64 ? l->events >> missed : 0;
-	l->period += missed;
+	return missed < 64 ? l->events >> missed : 0;
+}
+
+static void age_one(const struct machine *m, const struct prop_global *g, struct prop_local *l)
+{
+	l->events = aged_events(m, g, l);
+	l->period = period_of(m, g);
+}
+
+/* A disk has no more than all together. A disk that nobody has looked at since has not been aged. */
+void prop_audit(const struct machine *m, const struct bdi_writeback *wb)
+{
+	const struct prop_global *g = &m->fs->domain.completions;
+	u64 events = aged_events(m, g, &wb->completions);
+
+	VM_BUG_ON_MSG(events > g->events, "a disk has written %lu pages lately, all together %lu",
+	              events, g->events);
 }
 
 /* The write of a page has ended. Any context. */

@@ -90,6 +90,7 @@ struct bdi_writeback {
 
 void prop_init(struct machine *m, u64 thresh);
 void prop_events(struct machine *m, struct bdi_writeback *wb, u64 nr);
+void prop_audit(const struct machine *m, const struct bdi_writeback *wb);
 u64 prop_share(struct machine *m, struct bdi_writeback *wb, u64 pages);
 
 /* The write of @delta pages begins, or has ended (@delta negative). Interrupts off. */
