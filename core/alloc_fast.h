@@ -148,11 +148,13 @@ static __always_inline struct page *alloc_page_easy(struct machine *m, const str
 
 	if (unlikely(page_list_empty(e->list) || !zone_is_easy(m, z, gfp)))
 		return NULL;
-	if (pcp_is_auto(m) && unlikely(!pcp_lock_fast(e->pcp)))
-		return NULL;
+	if (pcp_is_auto(m)) {
+		if (unlikely(!__spin_is_at_hand(world_self, &e->pcp->lock)))
+			return NULL;
+		world_self->clock += pcp_lock_ns(world_self);
+		pcp_locked(e->pcp, 0, 1);
+	}
 	page = pcp_pop(e->pcp, e->list, 0);
-	if (pcp_is_auto(m))
-		pcp_unlock_fast(e->pcp);
 	*late = count_cost(__world_line_read(world_self, &z->stat.line));
 	count_zone_alloc(m, z, z, 0, true);
 	prep_new_page(m, z, page, gfp, 0);

@@ -156,7 +156,8 @@ struct touch_run {
 	enum vm_item local;    /* NUMA_LOCAL or NUMA_OTHER */
 	u32 max;               /* pages */
 	u32 touch_ns;          /* of one fault */
-	u32 late_ns;           /* of that, the zone's line */
+	u32 late_ns;           /* of that, the zone's line, */
+	u32 pcp_ns;            /* and 6.18's lock of the CPU's list */
 };
 
 /* How many pages the CPU's lists and differences have room for: nothing of theirs overflows in the run. */
@@ -184,7 +185,7 @@ static __always_inline bool touch_run_prepare(struct machine *m, struct mm_struc
 	r->vma = mm->vmacache;
 	r->sem = first_touch_lock(m, mm, r->vma, va);
 	if (!r->sem || r->sem->nr_readers || mm->leaf_cache >> 32 != leaf_cache_key(va) ||
-	    pcp_is_auto(m) || !alloc_is_easy(m, GFP_HIGHUSER_MOVABLE, &r->e))
+	    !alloc_is_easy(m, GFP_HIGHUSER_MOVABLE, &r->e))
 		return false;
 	r->pte = pt_entry(m, table, va);
 	r->pt = &m->table[table];
@@ -197,8 +198,12 @@ static __always_inline bool touch_run_prepare(struct machine *m, struct mm_struc
 	if (m->knob.zone_fair && atomic_long_peek(&r->e.zone->stat.v[NR_ALLOC_BATCH]) <= 0)
 		return false;
 	r->local = r->e.zone->pgdat->node_id == c->node ? NUMA_LOCAL : NUMA_OTHER;
+	if (pcp_is_auto(m) && !__spin_is_at_hand(c, &r->e.pcp->lock))
+		return false;
 	r->late_ns = c->cost[COST_LINE_OWN];
-	r->touch_ns = t->sem_ns + t->take_ns + t->ptl_ns + t->map_ns + r->late_ns + t->end_ns;
+	r->pcp_ns = pcp_is_auto(m) ? (u32)pcp_lock_ns(c) : 0;
+	r->touch_ns =
+		t->sem_ns + t->take_ns + r->pcp_ns + t->ptl_ns + t->map_ns + r->late_ns + t->end_ns;
 	r->max = touch_run_room(m, r);
 	return true;
 }
@@ -240,6 +245,8 @@ static __always_inline void touch_run_count(struct machine *m, struct mm_struct 
 	struct world_cpu *c = world_self;
 	struct cpu_data *cpu = this_cpu(m);
 
+	if (pcp_is_auto(m))
+		pcp_locked(r->e.pcp, t->ptl_ns + t->map_ns + r->late_ns + t->end_ns, nr);
 	__spins_held(c, &r->pt->ptl, c->clock - t->end_ns - r->late_ns, t->map_ns, nr);
 	__reads_held(c, r->sem, r->touch_ns - t->sem_ns, nr);
 	c->ledger->path_count[PATH_TOUCH_TAKE] += nr;
@@ -280,7 +287,8 @@ static __always_inline u32 first_touches(struct machine *m, struct mm_struct *mm
 	if (unlikely(!touch_run_prepare(m, mm, va, &r)))
 		return 0;
 	max = min(max, r.max);
-	order = c->clock + t->sem_ns + t->take_ns; /* the first fault's order point */
+	order = c->clock + t->sem_ns + t->take_ns +
+	        r.pcp_ns; /* the first fault's last order point */
 	for (nr = 0; nr < max && pte_none(r.pte[nr]) && order < end; nr++)
 		order += r.touch_ns + gap_ns;
 	if (nr < 2)

@@ -205,21 +205,24 @@ static __always_inline struct page *pcp_pop(struct per_cpu_pages *pcp, struct pa
 	return page;
 }
 
-/* 6.18's lock of the running CPU's list; false: another CPU drains it. No order point of its own if
- * one has just been passed. */
-static __always_inline bool pcp_lock_fast(struct per_cpu_pages *pcp)
+/*
+ * 6.18's lock of the running CPU's list, which must be at hand: @nr times taken and given back, now the last
+ * time but for @ns. Its costs are pcp_lock_ns(); the caller spends them.
+ */
+static __always_inline void pcp_locked(struct per_cpu_pages *pcp, u64 ns, u32 nr)
 {
-	world_irq_save();
-	if (likely(spin_trylock(&pcp->lock)))
-		return true;
-	world_irq_restore();
-	return false;
+	struct world_cpu *c = world_self;
+
+	c->irq_off += 1; /* so that the books of the lock see how it is taken */
+	__spins_held(c, &pcp->lock, c->clock - ns, c->cost[COST_SPIN], nr);
+	c->irq_off -= 1;
+	c->cost_count[COST_LINE_OWN] += nr;
+	c->cost_count[COST_SPIN] += 2 * nr;
 }
 
-static __always_inline void pcp_unlock_fast(struct per_cpu_pages *pcp)
+static __always_inline u64 pcp_lock_ns(const struct world_cpu *c)
 {
-	spin_unlock(&pcp->lock);
-	world_irq_restore();
+	return c->cost[COST_LINE_OWN] + 2 * c->cost[COST_SPIN];
 }
 
 struct page *rmqueue_pcplist(struct machine *m, struct zone *z, unsigned int order,
