@@ -111,6 +111,50 @@ void fault_init(struct machine *m)
 		t->page_flags |= 1u << PG_active;
 }
 
+/* A read that came after a fold of @cpu has found the line elsewhere. Returns what that takes, ns. */
+static u32 pay_line(struct world_cpu *c, u16 cpu)
+{
+	enum world_cost cost = world_distance(c, cpu);
+
+	c->cost_count[COST_LINE_OWN] -= 1;
+	c->cost_count[cost] += 1;
+	return c->cost[cost] - c->cost[COST_LINE_OWN];
+}
+
+/*
+ * Everybody has caught up with the reads of @a. Which of them were the first after a fold of another CPU's, as
+ * they would have seen had they waited for it? Newest first; before the oldest fold kept, each of them.
+ */
+u32 pay_ahead_reads(struct ahead_reads *a)
+{
+	const struct stat_holder *h = a->holder;
+	struct world_cpu *c = world_self;
+	u32 oldest = h->nr_folds > FOLDS_KEPT ? h->nr_folds - FOLDS_KEPT : 0;
+	u64 last = a->from + (a->nr - 1) * a->period_ns;
+	u64 at = SIZE_MAX;
+	u32 read = a->nr; /* those from here on have been looked at */
+	u16 cpu = c->id;
+	u32 ns = 0;
+
+	for (u32 f = h->nr_folds; f-- > oldest && read > 1;) {
+		u32 first;
+
+		at = h->fold_at[f % FOLDS_KEPT];
+		cpu = h->fold_cpu[f % FOLDS_KEPT];
+		if (at <= a->from)
+			break;
+		first = (u32)DIV_ROUND_UP(min(at, last) - a->from, a->period_ns);
+		if (cpu == c->id || at > last || first >= read)
+			continue;
+		read = first;
+		ns += pay_line(c, cpu);
+	}
+	for (; oldest && at > a->from && at <= last && read > 1; read--)
+		ns += pay_line(c, cpu);
+	a->nr = 0;
+	return ns;
+}
+
 /* The upcall: first touches in a row, if that is what comes. */
 u32 machine_fault_run(void *machine, struct world_task *wt, u64 va, u32 max, u64 gap_ns)
 {

@@ -12,6 +12,8 @@
 /* What a first touch is charged on either side of its order point. */
 enum fault_path { PATH_TOUCH_TAKE, PATH_TOUCH_MAP };
 
+u32 pay_ahead_reads(struct ahead_reads *a);
+
 /*
  * The lock that a first touch at @va holds, if it and the VMA are as usual: the task has no threads, and
  * the VMA that it found last is writable private memory that is not locked. NULL if not.
@@ -78,13 +80,15 @@ static __always_inline int first_touch(struct machine *m, struct mm_struct *mm, 
 	__down_read_paid(c, sem, now + t->sem_ns);
 	c->clock = now + t->sem_ns + t->take_ns;
 	__count_path(c, PATH_TOUCH_TAKE);
-	world_order_own();
+	world_order();
 	page = alloc_page_easy(m, &e, GFP_HIGHUSER_MOVABLE, &late);
 	if (likely(page)) {
 		__world_frame_clear(page_to_pfn(m, page));
 		world_trace(EVENT_ALLOC, page_to_pfn(m, page), 0);
-		world_order_own(); /* if counting it has taken time */
+		world_order(); /* if counting it has taken time */
 	}
+	if (unlikely(this_cpu(m)->ahead.nr))
+		late += pay_ahead_reads(&this_cpu(m)->ahead);
 	pt = &m->table[table];
 	pvec = &this_cpu(m)->pvec.lru_add[m->lru_add_new_anon];
 	if (unlikely(!page || !__spin_is_at_hand(c, &pt->ptl) || !pte_none(*pte) ||
@@ -184,7 +188,8 @@ static __always_inline bool touch_run_prepare(struct machine *m, struct mm_struc
 
 	r->vma = mm->vmacache;
 	r->sem = first_touch_lock(m, mm, r->vma, va);
-	if (!r->sem || r->sem->nr_readers || mm->leaf_cache >> 32 != leaf_cache_key(va) ||
+	if (!r->sem || r->sem->nr_readers || this_cpu(m)->ahead.nr ||
+	    mm->leaf_cache >> 32 != leaf_cache_key(va) ||
 	    !alloc_is_easy(m, GFP_HIGHUSER_MOVABLE, &r->e))
 		return false;
 	r->pte = pt_entry(m, table, va);
@@ -267,32 +272,37 @@ static __always_inline void touch_run_count(struct machine *m, struct mm_struct 
 }
 
 /*
- * As many first touches from @va on as come one after another without anything in between that another CPU
- * could do or see: the task is in its own memory, is not yet as far ahead as it may be, and neither lists nor
- * differences overflow. Each would do the same; so what they have in common is done once, and a page
- * costs 60 instructions of the host instead of 700. @gap_ns: between one fault and the next. Returns how
- * many; 0: nothing has been done, and the general way must go on. Not to be told from single faults afterwards.
+ * As many first touches from @va on as are the task's own affair: neither the CPU's lists nor its differences
+ * overflow, and the task is not further ahead than work on its own memory may be. Each would do the same; so
+ * what they have in common is done once, and a page costs 60 instructions of the host instead of 700. While
+ * nobody is behind it is what single faults would have been, to the last count. Beyond that the one thing of
+ * others' that they look at is the line of the zone's counters; the next single fault, which waits for the
+ * others, pays for the folds that have come in between. @gap_ns: between one fault and the next. Returns
+ * how many; 0: nothing has been done, and the general way must go on.
  */
 static __always_inline u32 first_touches(struct machine *m, struct mm_struct *mm, u64 va, u32 max,
                                          u64 gap_ns)
 {
 	const struct first_touch *t = &m->first_touch;
 	struct world_cpu *c = world_self;
-	u64 end =
-		max(c->limit, c->ahead); /* of the time in which order points have nothing to do */
+	u64 end = world_own_until(c);
 	struct touch_run r;
-	u64 order;
+	u64 first, order;
 	u32 nr;
 
 	if (unlikely(!touch_run_prepare(m, mm, va, &r)))
 		return 0;
 	max = min(max, r.max);
-	order = c->clock + t->sem_ns + t->take_ns +
+	first = c->clock + t->sem_ns + t->take_ns +
 	        r.pcp_ns; /* the first fault's last order point */
+	order = first;
 	for (nr = 0; nr < max && pte_none(r.pte[nr]) && order < end; nr++)
 		order += r.touch_ns + gap_ns;
 	if (nr < 2)
 		return 0;
+	if (order - r.touch_ns - gap_ns >= c->limit)
+		this_cpu(m)->ahead =
+			(struct ahead_reads){&r.e.zone->stat, first, r.touch_ns + gap_ns, nr};
 	touch_run_map(m, &r, va, nr);
 	c->clock += (u64)nr * r.touch_ns + (nr - 1) * gap_ns;
 	touch_run_count(m, mm, &r, nr);

@@ -97,6 +97,14 @@ struct mlock_pagevec {
 };
 
 /* What a CPU has of its own. */
+/* Reads of a zone's counters that ran ahead of other CPUs' folds, the lines of which are to be paid. */
+struct ahead_reads {
+	struct stat_holder *holder;
+	u64 from;      /* the first read */
+	u64 period_ns; /* and how far they are apart */
+	u32 nr;        /* 0: none */
+};
+
 struct cpu_data {
 	u64 event[NR_VM_EVENTS]; /* (o) */
 	struct cpu_pagevecs pvec;
@@ -108,6 +116,7 @@ struct cpu_data {
 	long committed;                /* (o) not yet in machine->vm_committed_as */
 	u32 nr_dirtied;                /* (o) since balance_dirty_pages() was last called */
 	u32 dirty_leaks;               /* (o) dirtied by tasks that ended before they paid */
+	struct ahead_reads ahead;      /* (o) */
 	u32 nr_xa_nodes;               /* (o) index nodes in stock: xa_preload() */
 	u32 xa_nodes[XA_STOCK_MAX];    /* (o) their handles */
 };

@@ -62,12 +62,17 @@ struct stat_cpu {
 	struct world_line line; /* the bytes above; remote readers pay for it */
 };
 
+#define FOLDS_KEPT 64 /* a power of two */
+
 /* Global values of one zone or node. @cpu[i] is NULL while CPU i has no differences here. */
 struct stat_holder {
 	atomic_long_t v[NR_VM_ITEMS]; /* (a) */
 	struct world_line line;
-	u8 threshold;          /* (a) what a new stat_cpu starts with */
-	struct stat_cpu **cpu; /* (c) [nr_cpus] */
+	u8 threshold;             /* (a) what a new stat_cpu starts with */
+	struct stat_cpu **cpu;    /* (c) [nr_cpus] */
+	u32 nr_folds;             /* (a) of differences, the last of which */
+	u16 fold_cpu[FOLDS_KEPT]; /* (a) were this CPU's */
+	u64 fold_at[FOLDS_KEPT];  /* (a) at this time: first_touch.h asks, who runs ahead of them */
 };
 
 /* Linux's vm_stat[]: the sums over all zones or nodes, differences left out. */

@@ -154,6 +154,9 @@ void __stat_fold(struct machine *m, struct stat_holder *h, enum vm_item item, lo
 	c->clock += 2ul * c->cost[COST_ATOMIC] + c->cost[own] + c->cost[all];
 	atomic_long_add(amount, &h->v[item]);
 	atomic_long_add(amount, &m->vm_stat.v[item]);
+	h->fold_cpu[h->nr_folds % FOLDS_KEPT] = c->id;
+	h->fold_at[h->nr_folds % FOLDS_KEPT] = c->clock;
+	h->nr_folds += 1;
 }
 
 /* All that this CPU has of @item, @amount, leaves it. */

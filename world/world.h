@@ -77,7 +77,7 @@ struct world_line_seen {
 struct world_cpu {
 	u64 clock; /* ns */
 	u64 limit; /* order: run on while clock < limit */
-	u64 ahead; /* world_order_own(): while clock < ahead */
+	u64 ahead; /* the same for work on what is the task's own: world_own_until() */
 	const u32 *cost;
 	u64 *cost_count; /* of the ledger */
 	struct ledger *ledger;
@@ -470,16 +470,13 @@ static inline void world_order(void)
 }
 
 /*
- * The same for work on what is this CPU's or this task's alone: others may be behind by as much as when
- * user code touches memory (docs/FIDELITY.md), but interrupts that are due have run, and nobody is in a
- * memory stall, who would look at other tasks' pages.
+ * Until when work on what is this CPU's or this task's alone needs no order point: others may be behind by as
+ * much as when user code touches memory (docs/FIDELITY.md), but interrupts that are due have run, and nobody
+ * is in a memory stall, who would look at other tasks' pages.
  */
-static inline void world_order_own(void)
+static inline u64 world_own_until(const struct world_cpu *c)
 {
-	struct world_cpu *c = world_self;
-
-	if (unlikely(c->clock >= c->ahead))
-		world_order();
+	return max(c->limit, c->ahead);
 }
 
 #define READ_ONCE(x) (world_order(), *(const volatile __typeof__(x) *)&(x))
