@@ -156,7 +156,8 @@ u32 pay_ahead_reads(struct ahead_reads *a)
 }
 
 /* The upcall: first touches in a row, if that is what comes. */
-u32 machine_fault_run(void *machine, struct world_task *wt, u64 va, u32 max, u64 gap_ns)
+u32 machine_fault_run(void *machine, struct world_task *wt, u64 va, u32 max, u64 gap_ns,
+                      bool single)
 {
 	struct machine *m = machine;
 	struct task *t = (struct task *)wt;
@@ -164,7 +165,7 @@ u32 machine_fault_run(void *machine, struct world_task *wt, u64 va, u32 max, u64
 
 	if (unlikely(t->killed || m->mthp_always | m->mthp_madvise))
 		return 0;
-	nr = first_touches(m, t->mm, va & PAGE_MASK, max, gap_ns);
+	nr = first_touches(m, t->mm, va & PAGE_MASK, max, gap_ns, single);
 	t->min_flt += nr;
 	return nr;
 }

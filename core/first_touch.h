@@ -67,6 +67,7 @@ static __always_inline int first_touch(struct machine *m, struct mm_struct *mm, 
 	struct pt_table *pt;
 	struct pagevec *pvec;
 	struct page *page;
+	bool in_run = this_cpu(m)->ahead.nr_left; /* first_touches() has passed the order points */
 	u64 now = c->clock;
 	u32 late = 0;
 	pte_t *pte;
@@ -80,14 +81,18 @@ static __always_inline int first_touch(struct machine *m, struct mm_struct *mm, 
 	__down_read_paid(c, sem, now + t->sem_ns);
 	c->clock = now + t->sem_ns + t->take_ns;
 	__count_path(c, PATH_TOUCH_TAKE);
-	world_order();
+	if (likely(!in_run))
+		world_order();
 	page = alloc_page_easy(m, &e, GFP_HIGHUSER_MOVABLE, &late);
 	if (likely(page)) {
 		__world_frame_clear(page_to_pfn(m, page));
 		world_trace(EVENT_ALLOC, page_to_pfn(m, page), 0);
-		world_order(); /* if counting it has taken time */
+		if (likely(!in_run))
+			world_order(); /* if counting it has taken time */
 	}
-	if (unlikely(this_cpu(m)->ahead.nr))
+	if (in_run)
+		this_cpu(m)->ahead.nr_left -= 1;
+	else if (unlikely(this_cpu(m)->ahead.nr))
 		late += pay_ahead_reads(&this_cpu(m)->ahead);
 	pt = &m->table[table];
 	pvec = &this_cpu(m)->pvec.lru_add[m->lru_add_new_anon];
@@ -278,19 +283,21 @@ static __always_inline void touch_run_count(struct machine *m, struct mm_struct 
  * nobody is behind it is what single faults would have been, to the last count. Beyond that the one thing of
  * others' that they look at is the line of the zone's counters; the next single fault, which waits for the
  * others, pays for the folds that have come in between. @gap_ns: between one fault and the next. Returns
- * how many; 0: nothing has been done, and the general way must go on.
+ * how many; 0: nothing has been done, and the general way must go on. @single: somebody looks on who wants to see
+ * them one by one, so they are only counted out here.
  */
 static __always_inline u32 first_touches(struct machine *m, struct mm_struct *mm, u64 va, u32 max,
-                                         u64 gap_ns)
+                                         u64 gap_ns, bool single)
 {
 	const struct first_touch *t = &m->first_touch;
 	struct world_cpu *c = world_self;
+	struct ahead_reads *ahead = &this_cpu(m)->ahead;
 	u64 end = world_own_until(c);
 	struct touch_run r;
 	u64 first, order;
 	u32 nr;
 
-	if (unlikely(!touch_run_prepare(m, mm, va, &r)))
+	if (unlikely(ahead->nr_left || !touch_run_prepare(m, mm, va, &r)))
 		return 0;
 	max = min(max, r.max);
 	first = c->clock + t->sem_ns + t->take_ns +
@@ -301,8 +308,11 @@ static __always_inline u32 first_touches(struct machine *m, struct mm_struct *mm
 	if (nr < 2)
 		return 0;
 	if (order - r.touch_ns - gap_ns >= c->limit)
-		this_cpu(m)->ahead =
-			(struct ahead_reads){&r.e.zone->stat, first, r.touch_ns + gap_ns, nr};
+		*ahead = (struct ahead_reads){&r.e.zone->stat, first, r.touch_ns + gap_ns, nr, 0};
+	if (unlikely(single)) {
+		ahead->nr_left = nr;
+		return 0;
+	}
 	touch_run_map(m, &r, va, nr);
 	c->clock += (u64)nr * r.touch_ns + (nr - 1) * gap_ns;
 	touch_run_count(m, mm, &r, nr);

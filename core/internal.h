@@ -103,6 +103,7 @@ struct ahead_reads {
 	u64 from;      /* the first read */
 	u64 period_ns; /* and how far they are apart */
 	u32 nr;        /* 0: none */
+	u32 nr_left;   /* faults of the run that are still to come, one by one */
 };
 
 struct cpu_data {
@@ -940,8 +941,8 @@ static inline u64 vma_index(const struct vm_area_struct *vma, u64 va)
 
 struct page *zero_page(struct machine *m); /* NULL: out of frames */
 void fault_init(struct machine *m);        /* boot */
-u32 machine_fault_run(void *machine, struct world_task *t, u64 va, u32 max,
-                      u64 gap_ns);                                                      /* upcall */
+u32 machine_fault_run(void *machine, struct world_task *t, u64 va, u32 max, u64 gap_ns,
+                      bool single);                                                     /* upcall */
 int machine_fault(void *machine, struct world_task *t, u64 va, enum world_access kind); /* upcall */
 int copy_page_range(struct machine *m, struct mm_struct *dst, struct mm_struct *src,
                     struct vm_area_struct *vma);

@@ -284,7 +284,8 @@ struct sim_access {
 	u64 factor;  /* of user time, in 2^-20 */
 	u32 nr_max;  /* pages between order points */
 	u64 page_ns; /* user time of a page that is accessed alone */
-	bool runs;   /* faults may be taken in runs */
+	bool runs;   /* faults may be taken in runs, */
+	bool single; /* but somebody looks on who is to see each */
 	pte_t *leaf; /* the leaf table found last, while table_gen stays the same */
 	u64 leaf_index;
 	u64 leaf_gen;
@@ -308,10 +309,9 @@ static void sim_access_init(struct sim_access *a, struct world_as *as, enum worl
 	a->page_ns = sim_user_scale(c->cost[COST_TLB_MISS] + c->cost[a->cost], a->factor);
 	a->nr_max = a->page_ns ? (u32)clamp_t(u64, SIM_RUN_AHEAD_NS / a->page_ns, 1, PTRS_PER_TABLE)
 	                       : PTRS_PER_TABLE;
-	/* Whoever looks at single faults or accesses gets single ones. */
-	a->runs = c->w->up->fault_run && (kind == WORLD_WRITE || kind == WORLD_FILL) &&
-	          a->nr_max > 1 && !c->w->check && !c->w->tracing && !a->sim->heat &&
-	          !a->sim->slices;
+	a->runs =
+		c->w->up->fault_run && (kind == WORLD_WRITE || kind == WORLD_FILL) && a->nr_max > 1;
+	a->single = c->w->check || c->w->tracing || a->sim->heat || a->sim->slices;
 	a->leaf = NULL;
 	a->stuck_va = SIM_NEVER;
 	a->nr_stuck = 0;
@@ -355,7 +355,7 @@ static u64 sim_fault_run(const struct sim_access *a, struct world_cpu *c, u64 va
 	if (max < 2 || c->need_resched || a->task->signal)
 		return 0;
 	nr = c->w->up->fault_run(c->w->machine, a->task, va, (u32)max,
-	                         a->page_ns + c->cost[COST_FAULT_TRAP]);
+	                         a->page_ns + c->cost[COST_FAULT_TRAP], a->single);
 	if (nr > 1)
 		sim_fault_gaps(a, c, nr - 1);
 	return nr;

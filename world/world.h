@@ -266,10 +266,13 @@ struct world_upcalls {
 
 	/*
 	 * Optional. As many faults of writes to @va and the pages after it, at most @max, as .fault() would all
-	 * handle in the same way and time, without an order point that does anything; @gap_ns lie between one
-	 * and the next. Returns how many; the last has just ended. 0: none, and nothing has changed.
+	 * handle in the same way and time and as may be taken before anybody else has caught up, see
+	 * world_own_until(); @gap_ns lie between one and the next. Returns how many; the last has just ended.
+	 * 0: none, and nothing has changed. @single: they are to come by .fault() one by one, in the same
+	 * times; returns 0.
 	 */
-	u32 (*fault_run)(void *machine, struct world_task *t, u64 va, u32 max, u64 gap_ns);
+	u32 (*fault_run)(void *machine, struct world_task *t, u64 va, u32 max, u64 gap_ns,
+	                 bool single);
 
 	/* Disk @disk left congestion for reads or writes. Interrupt context. */
 	void (*uncongested)(void *machine, u32 disk, bool write);
