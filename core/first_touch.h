@@ -53,8 +53,7 @@ static noinline int first_touch_slow(struct vm_fault f, struct page *page, u32 l
  * The first touch of an anonymous page, when there is nothing special about anything. It does what
  * handle_mm_fault() would do, at the same times and for the same costs; but it looks first whether all of it
  * will be easy, spends its costs in five steps instead of twenty, and takes the table's lock without anybody
- * being able to see it: 500 instructions of the host instead of 730, of 1,700 for a page that is touched and
- * unmapped again. VM_FAULT_FALLBACK: nothing has been done.
+ * being able to see it: 500 instructions of the host instead of 730. VM_FAULT_FALLBACK: nothing has been done.
  */
 static __always_inline int first_touch(struct machine *m, struct mm_struct *mm, u64 va)
 {
