@@ -143,8 +143,10 @@ u32 pay_ahead_reads(struct ahead_reads *a)
 		cpu = h->fold_cpu[f % FOLDS_KEPT];
 		if (at <= a->from)
 			break;
-		first = (u32)DIV_ROUND_UP(min(at, last) - a->from, a->period_ns);
-		if (cpu == c->id || at > last || first >= read)
+		if (cpu == c->id || at > last)
+			continue;
+		first = (u32)DIV_ROUND_UP(at - a->from, a->period_ns);
+		if (first >= read)
 			continue;
 		read = first;
 		ns += pay_line(c, cpu);

@@ -133,15 +133,6 @@ static __always_inline int first_touch(struct machine *m, struct mm_struct *mm, 
 
 /* ---- many in a row ------------------------------------------------------------------------------------- */
 
-/* Is reading @l free of anything that the next CPU to write it would have to know of? */
-static __always_inline bool line_is_own(const struct world_cpu *c, const struct world_line *l)
-{
-	const struct world_line_seen *seen = &c->seen[l->id % WORLD_LINES_SEEN];
-
-	return l->writer == c->id + 1 || !l->writer ||
-	       (seen->id == l->id && seen->version == l->version);
-}
-
 /* This CPU's differences of @h if they are at hand, or NULL. */
 static __always_inline struct stat_cpu *stat_cpu_at_hand(const struct world_cpu *c,
                                                          const struct stat_holder *h)
@@ -202,7 +193,7 @@ static __always_inline bool touch_run_prepare(struct machine *m, struct mm_struc
 	r->zone = stat_cpu_at_hand(c, &r->e.zone->stat);
 	r->node = stat_cpu_at_hand(c, r->e.zone->node_stat);
 	if (!r->zone || !r->node || !__spin_is_at_hand(c, &r->pt->ptl) ||
-	    !line_is_own(c, &r->e.zone->stat.line))
+	    !world_line_is_here(c, &r->e.zone->stat.line))
 		return false;
 	if (m->knob.zone_fair && atomic_long_peek(&r->e.zone->stat.v[NR_ALLOC_BATCH]) <= 0)
 		return false;

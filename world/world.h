@@ -515,6 +515,15 @@ static inline u32 world_line_socket(const struct world_cpu *c)
 	return min_t(u32, c->w->socket_of[c->id], WORLD_LINE_SOCKETS - 1);
 }
 
+/* Has no other CPU written @l since this one wrote or read it? Then reading it moves nothing. */
+static inline bool world_line_is_here(const struct world_cpu *c, const struct world_line *l)
+{
+	const struct world_line_seen *seen = &c->seen[l->id % WORLD_LINES_SEEN];
+
+	return l->writer == c->id + 1 || !l->writer ||
+	       (seen->id == l->id && seen->version == l->version);
+}
+
 /* Reads @l; what that costs is returned, and for the caller to charge. */
 static inline enum world_cost __world_line_read(struct world_cpu *c, struct world_line *l)
 {
@@ -522,8 +531,7 @@ static inline enum world_cost __world_line_read(struct world_cpu *c, struct worl
 	enum world_cost cost;
 	u32 socket;
 
-	if (l->writer == c->id + 1 || !l->writer ||
-	    (seen->id == l->id && seen->version == l->version))
+	if (world_line_is_here(c, l))
 		return COST_LINE_OWN;
 	socket = world_line_socket(c);
 	cost = world_distance(c, l->writer - 1u);
@@ -814,21 +822,7 @@ static __always_inline bool __spin_is_at_hand(const struct world_cpu *c, const s
 	return !l->owner && l->free_at <= c->clock && l->line.holder == c->id + 1u;
 }
 
-static __always_inline void __spin_held(struct world_cpu *c, struct spinlock *l, u64 taken_at)
-{
-	struct ledger_lock_stat *st = &c->ledger->lock[l->class];
-	u64 held = c->clock - taken_at;
-
-	__spin_check_use(c, l);
-	st->acquisitions += 1;
-	st->hold_ns += held;
-	if (held > st->hold_ns_max)
-		st->hold_ns_max = held;
-	l->line.version += 1;
-	l->free_at = c->clock;
-}
-
-/* The same, @nr times, for @held ns each, and the last time until @end. */
+/* @l has been taken @nr times, for @held ns each, the last time until @end: see __spin_is_at_hand(). */
 static __always_inline void __spins_held(struct world_cpu *c, struct spinlock *l, u64 end, u64 held,
                                          u32 nr)
 {
@@ -841,6 +835,11 @@ static __always_inline void __spins_held(struct world_cpu *c, struct spinlock *l
 		st->hold_ns_max = held;
 	l->line.version += nr;
 	l->free_at = end;
+}
+
+static __always_inline void __spin_held(struct world_cpu *c, struct spinlock *l, u64 taken_at)
+{
+	__spins_held(c, l, c->clock, c->clock - taken_at, 1);
 }
 
 static inline bool spin_is_locked(const struct spinlock *l)
