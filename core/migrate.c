@@ -46,8 +46,10 @@ bool remove_migration_pte_of(struct machine *m, struct vm_area_struct *vma, u32 
 		page_add_file_rmap(m, page);
 	charge(COST_PTE);
 	set_pte(m, table, pte, new);
-	if (unlikely(vma->vm_flags & VM_LOCKED) && mlock_today(m))
+	if (unlikely(vma->vm_flags & VM_LOCKED) && mlock_today(m)) {
 		mlock_found(m, page, vma);
+		mlock_drain_local(m);
+	}
 	return true;
 }
 
@@ -83,6 +85,7 @@ void set_migration_pte(struct machine *m, struct page *page, struct vm_area_stru
 	set_pte(m, table, pte, pte_make_migration(entry, page_to_pfn(m, page)));
 	world_tlb_flush(&vma->vm_mm->as, va, va + PAGE_SIZE);
 	page_remove_rmap(m, page);
+	munlock_migrating_page(m, page, vma);
 	VM_BUG_ON(page->refcount < 2);
 	page->refcount -= 1;
 	charge(COST_PAGE_FLAG);
@@ -200,7 +203,7 @@ static int move_to_new_page(struct machine *m, struct page *new, struct page *pa
 		world_frame_copy(page_to_pfn(m, new), page_to_pfn(m, page));
 	else
 		charge(COST_PAGE_COPY);
-	if (unlikely(page_test(page, PG_mlocked)))
+	if (unlikely(page_test(page, PG_mlocked)) && !mlock_today(m))
 		mlock_migrate_page(m, new, page);
 	page->flags &= ~MIGRATE_FLAGS;
 	return 0;

@@ -45,7 +45,12 @@ void munlock_ptes(struct machine *m, u32 table, u64 va, u64 end);
  * table lock held. False: it may not be sure. */
 bool mlock_found(struct machine *m, struct page *page, struct vm_area_struct *vma);
 
-/* What @page, which nobody maps any more, was, @new is: PG_mlocked moves. */
+/*
+ * Today: a migration entry has taken the place of @page in @vma, which is counted out if it is VM_LOCKED, and in
+ * again with the new pte: whoever unlocks the VMA meanwhile passes over the entry. Table lock held.
+ */
+void munlock_migrating_page(struct machine *m, struct page *page, const struct vm_area_struct *vma);
+/* To 5.17: what @page, which nobody maps any more, was, @new is: PG_mlocked moves. */
 void mlock_migrate_page(struct machine *m, struct page *new, struct page *page);
 
 /* ---- gup.c ----------------------------------------------------------------------------------- */

@@ -460,6 +460,15 @@ void lru_add_sort(struct machine *m, struct page *page)
 	count_vm_events(m, UNEVICTABLE_PGCULLED, !was_unevictable);
 }
 
+/* The batch is emptied, because its reference would make the migration fail. */
+void munlock_migrating_page(struct machine *m, struct page *page, const struct vm_area_struct *vma)
+{
+	if (likely(!(vma->vm_flags & VM_LOCKED)) || !mlock_today(m) || page_is_compound(page))
+		return;
+	munlock_folio(m, page);
+	mlock_drain_local(m);
+}
+
 void mlock_migrate_page(struct machine *m, struct page *new, struct page *page)
 {
 	charge_n(COST_PAGE_FLAG, 2);
