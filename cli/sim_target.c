@@ -137,7 +137,7 @@ static int op_spawn(struct target_task *t, enum target_spawn how, const char *fu
 		rc = do_fork(s->machine, function, sim_task_main, st, &st->task);
 	if (!st->task) {
 		free_task(st);
-		return rc ? rc : -ENOMEM;
+		return rc ? rc : task_killed(current_task()) ? -EINTR : -ENOMEM;
 	}
 	st->task->owner = st;
 	st->background = parent->background;

@@ -74,7 +74,8 @@ void machine_audit(struct machine *m);
 
 /*
  * A user task with an address space of its own (@share NULL) or @share's (a thread). Not started.
- * @fn runs in user mode; when it returns the task exits. NULL: out of frames or of tasks.
+ * @fn runs in user mode; when it returns the task exits. NULL: out of frames or of tasks, or @share has been
+ * killed.
  */
 struct task *task_create(struct machine *m, const char *name, struct task *share,
                          void (*fn)(struct task *t, void *arg), void *arg);

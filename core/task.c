@@ -55,6 +55,11 @@ struct task *task_create(struct machine *m, const char *name, struct task *share
 	t = task_alloc(m, name, mm, fn, arg);
 	if (!t)
 		mm_put(m, mm);
+	/* Killed, it has no new threads (copy_process()): nobody would kill them, nor spare their memory. */
+	if (t && share && share->killed) {
+		task_put(t);
+		return NULL;
+	}
 	return t;
 }
 

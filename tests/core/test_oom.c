@@ -110,6 +110,16 @@ TEST(all_who_share_the_address_space_die)
 	stop();
 }
 
+TEST(a_task_that_has_been_killed_starts_no_thread)
+{
+	start("6.18");
+	assert_true(out_of_memory(fix.m, GFP_KERNEL, 0));
+	assert_true(b->killed);
+	assert_null(task_create(fix.m, "thread", b, fix_body, NULL));
+	assert_int_equal(b->mm->mm_users, 1);
+	stop();
+}
+
 TEST(nobody_left_to_kill_is_said)
 {
 	struct task *t;

@@ -231,4 +231,104 @@ TEST(a_page_locked_while_it_is_isolated_goes_back_as_unevictable)
 	on_machine(&(struct test){.fn = locked_while_isolated}, "6.18", true);
 }
 
+static struct page *isolate(struct test *t, struct page *page, struct page_list *list)
+{
+	struct machine *m = t->m;
+
+	lru_add_drain(m);
+	page_list_init(list, m->node[0].mem_map);
+	assert_true(isolate_lru_page(m, page));
+	page_set(page, PG_isolated);
+	mod_node_state(page_zone(m, page), isolated_item(page_lru(page)), 1);
+	page_list_add(list, page);
+	return page;
+}
+
+static struct page *new_page(void *arg)
+{
+	return alloc_pages(((struct test *)arg)->m, GFP_HIGHUSER_MOVABLE, 0);
+}
+
+static void free_page(struct page *page, void *arg)
+{
+	put_page(((struct test *)arg)->m, page);
+}
+
+static void assert_not_locked(struct test *t, const struct page *page)
+{
+	world_syscall_enter();
+	lru_add_drain(t->m);
+	world_syscall_exit();
+	assert_false(page_test(page, PG_mlocked));
+	assert_int_equal(0, item_exact(t->m, NR_MLOCK));
+	assert_int_equal(0, item_exact(t->m, NR_UNEVICTABLE));
+}
+
+/* Ten times a migration takes the pte of a pinned page away, and gives it back. One munlock is enough. */
+static void pinned(struct test *t)
+{
+	const struct migrate_target to = {
+		.get = new_page, .put = free_page, .arg = t, .counted = true};
+	struct machine *m = t->m;
+	u64 va = map(t, 1);
+	struct page_list list;
+	struct page *page;
+
+	assert_int_equal(0, do_mlock(m, va, PAGE_SIZE));
+	world_syscall_enter();
+	page = isolate(t, page_at(t, va), &list);
+	get_page(page);
+	assert_int_equal(1, migrate_pages(m, &list, &to, MIGRATE_SYNC));
+	put_page(m, page);
+	putback_movable_pages(m, &list);
+	world_syscall_exit();
+	assert_ptr_equal(page, page_at(t, va));
+	assert_true(page_test(page, PG_mlocked));
+	assert_int_equal(0, do_munlock(m, va, PAGE_SIZE));
+	assert_not_locked(t, page);
+}
+
+TEST(a_locked_page_that_cannot_move_is_not_locked_more_than_once)
+{
+	on_machine(&(struct test){.fn = pinned}, "4.5", true);
+	on_machine(&(struct test){.fn = pinned}, "6.18", true);
+}
+
+/* munlock() passes over a migration entry. Today the page has been counted out by who set it. */
+static void unlocked_while_moved(struct test *t)
+{
+	struct machine *m = t->m;
+	struct mm_struct *mm = t->task->mm;
+	u64 va = map(t, 1);
+	struct vm_area_struct *vma;
+	struct page *page;
+	u32 table;
+
+	assert_int_equal(0, do_mlock(m, va, PAGE_SIZE));
+	page = page_at(t, va);
+	table = pt_find(m, mm, va);
+	world_syscall_enter();
+	get_page(page);
+	lock_page(m, page);
+	spin_lock(&m->table[table].ptl);
+	set_migration_pte(m, page, find_vma(mm, va), table, va);
+	spin_unlock(&m->table[table].ptl);
+	world_syscall_exit();
+	assert_int_equal(0, do_munlock(m, va, PAGE_SIZE));
+	world_syscall_enter();
+	vma = find_vma(mm, va); /* it may have been merged */
+	spin_lock(&m->table[table].ptl);
+	assert_true(remove_migration_pte(m, vma, table, va, page));
+	spin_unlock(&m->table[table].ptl);
+	unlock_page(m, page);
+	put_page(m, page);
+	world_syscall_exit();
+	assert_not_locked(t, page);
+}
+
+TEST(a_page_unlocked_while_it_moves_does_not_stay_locked)
+{
+	on_machine(&(struct test){.fn = unlocked_while_moved}, "6.18", true);
+}
+
 TEST_MAIN("migrate")
