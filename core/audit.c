@@ -151,12 +151,12 @@ static void check_frames(struct census *c)
 static void check_counts(const struct census *c)
 {
 	const struct machine *m = c->m;
-	u64 nr_out = vm_event_zones(m, PGALLOC_DMA) + m->nr_moved - vm_event_sum(m, PGFREE);
+	u64 nr_out = vm_event_zones(m, PGALLOC_DMA) + m->nr_taken - vm_event_sum(m, PGFREE);
 	u64 steal = vm_event_zones(m, PGSTEAL_KSWAPD_DMA) + vm_event_zones(m, PGSTEAL_DIRECT_DMA);
 	u64 scan = vm_event_zones(m, PGSCAN_KSWAPD_DMA) + vm_event_zones(m, PGSCAN_DIRECT_DMA);
 
 	VM_BUG_ON_MSG(nr_out != c->nr_allocated,
-	              "%lu frames are allocated, pgalloc + moved - pgfree is %lu", c->nr_allocated,
+	              "%lu frames are allocated, pgalloc + taken - pgfree is %lu", c->nr_allocated,
 	              nr_out);
 	VM_BUG_ON_MSG(steal > scan, "pgsteal is %lu, pgscan only %lu", steal, scan);
 	for (u32 i = 0; i < ARRAY_SIZE(counted_flags); i++)

@@ -420,6 +420,7 @@ void take_buddy(struct zone *z, struct page *p)
 		p[i].flags = z->page_flags;
 	mod_zone_state(z, NR_FREE_PAGES, -(1L << order));
 	zone_free_taken(z, 1L << order);
+	m->nr_taken += 1UL << order;
 	/* What is moved here is movable, and most of the block will be. */
 	if (order < PAGEBLOCK_ORDER - 1 || mt == fresh_type(m))
 		return;
@@ -535,9 +536,24 @@ void free_one_page(struct zone *z, struct page *page, unsigned int order)
 
 	spin_lock_irq(&z->lock);
 	zone_reset_scanned(z);
+	count_vm_events(z->machine, PGFREE, 1UL << order);
 	__free_one_page(z, pfn, order, get_pageblock_migratetype(z, pfn));
 	mod_zone_state(z, NR_FREE_PAGES, 1L << order);
 	z->nr_free += 1L << order;
+	spin_unlock_irq(&z->lock);
+}
+
+void return_taken_page(struct zone *z, struct page *page)
+{
+	struct machine *m = z->machine;
+	u64 pfn = page_to_pfn(m, page);
+
+	spin_lock_irq(&z->lock);
+	zone_reset_scanned(z);
+	m->nr_taken -= 1;
+	__free_one_page(z, pfn, 0, get_pageblock_migratetype(z, pfn));
+	mod_zone_state(z, NR_FREE_PAGES, 1);
+	z->nr_free += 1;
 	spin_unlock_irq(&z->lock);
 }
 

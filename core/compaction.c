@@ -346,7 +346,7 @@ static void release_freepages(struct compact_control *cc)
 		u64 pfn = page_to_pfn(z->machine, page);
 
 		high = max(high, pfn);
-		free_one_page(z, page, 0);
+		return_taken_page(z, page);
 	}
 	if (high) {
 		high = min(ALIGN(high + 1, PAGEBLOCK_PAGES), zone_end_pfn(z));
@@ -437,7 +437,7 @@ static void compact_start(struct compact_control *cc)
 /* The scanners run until there is a result. compact_start() has been called. */
 static enum compact_result compact_loop(struct machine *m, struct compact_control *cc)
 {
-	const struct migrate_target to = {compaction_alloc, compaction_free, cc, .counted = false};
+	const struct migrate_target to = {compaction_alloc, compaction_free, cc};
 	enum compact_result ret;
 
 	while ((ret = compact_finished(cc)) == COMPACT_CONTINUE) {

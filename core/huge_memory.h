@@ -121,6 +121,14 @@ void deferred_split_huge_page(struct machine *m, struct page *head);
 int split_huge_page_to_list(struct machine *m, struct page *page, struct page_list *list);
 /* Before 4.5: at once and in all address spaces; pins do not matter. For a part of it to be unmapped. */
 int split_huge_page_at_once(struct machine *m, struct page *head, struct page_list *list);
+/*
+ * Before 4.5: a pte has been found, under @ptl, that maps @page, part of a page that somebody is splitting. Its
+ * references are not handed out yet, so that one taken now would be the head's, and given back to the tail. Linux
+ * marks the PMD entry, and who meets that waits, too.
+ */
+bool page_is_being_split(struct machine *m, struct page *page);
+void wait_split_huge_page(struct machine *m, struct page *page,
+                          struct spinlock *ptl); /* drops it */
 /* For the shrinker: takes some off the queue, and puts back what it could not split. */
 u32 split_queue_take(struct pglist_data *pgdat, struct page **batch, u32 nr);
 void split_queue_put_back(struct pglist_data *pgdat, struct page *head);

@@ -295,6 +295,26 @@ static void split_at_once(struct split *s, struct page_list *list)
 		put_page(m, unmapped[--nr]);
 }
 
+/* Is a split of @page, of which a pte was found, on its way from the entries to the references? */
+bool page_is_being_split(struct machine *m, struct page *page)
+{
+	struct page *head = compound_head(page);
+
+	return m->knob.thp_partial == THP_PARTIAL_PAGE && page_is_anon(head) &&
+	       compound_order(head) == HPAGE_PMD_ORDER;
+}
+
+void wait_split_huge_page(struct machine *m, struct page *page, struct spinlock *ptl)
+{
+	struct anon_vma *anon_vma = page_anon_vma(m, compound_head(page));
+
+	anon_vma->refcount += 1;
+	spin_unlock(ptl);
+	down_read(&anon_vma->root->rwsem);
+	up_read(&anon_vma->root->rwsem);
+	put_anon_vma(m, anon_vma);
+}
+
 /* ---- the calls ----------------------------------------------------------------------------------------------------------- */
 
 /*

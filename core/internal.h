@@ -196,9 +196,9 @@ struct machine {
 	/* Too little memory to keep migrate types apart. (c) */
 	bool page_group_by_mobility_disabled;
 	u32 zone_reclaim_mode; /* (c) effective: see node_reclaim.c */
-	/* Pages that compaction gave another frame, which it does not count as allocated; the old one is
-	 * counted as freed, in Linux too. (a) */
-	u64 nr_moved;
+	/* Frames that compaction has taken off the free lists (take_buddy()), which are not counted as
+	 * allocated; in Linux neither, where those they replace are counted as freed. (a) */
+	u64 nr_taken;
 	bool draining;         /* (a) 6.18: somebody is in drain_all_pages() */
 	u32 nr_mempolicies;    /* (a) in mempolicy[], from 1 on; 0: nobody has one */
 	u32 nr_world_tasks;    /* (c) ids up to this are the world's own, not struct tasks */

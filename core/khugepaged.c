@@ -184,7 +184,8 @@ static void do_scan(struct khugepaged *k)
 
 		world_cond_resched();
 		if (!k->scan_mm) {
-			if (nr_passes++) /* it has begun at the beginning already */
+			/* It has begun at the beginning already, or the last one has just gone. */
+			if (nr_passes++ || !has_work(k))
 				break;
 			k->scan_mm = list_first_entry(&k->mms, struct mm_struct, khugepaged);
 			k->scan_va = 0;

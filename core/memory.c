@@ -240,6 +240,10 @@ int do_wp_page(struct vm_fault *f)
 			if (f->vma->vm_flags & VM_SHARED)
 				return do_wp_file_page(f, old);
 		} else {
+			if (page_is_compound(old) && page_is_being_split(f->m, old)) {
+				wait_split_huge_page(f->m, old, fault_ptl(f));
+				return 0;
+			}
 			if (wp_can_reuse(f, old, &changed))
 				return wp_page_reuse(f);
 			if (changed)

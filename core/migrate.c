@@ -302,7 +302,6 @@ static int unmap_and_move(struct machine *m, struct page_list *from, struct page
 		new->flags &= ~MIGRATE_FLAGS;
 		to->put(new, to->arg);
 	} else {
-		m->nr_moved += !to->counted;
 		putback_lru_page(m, new);
 	}
 	if (err == -EAGAIN)

@@ -17,7 +17,6 @@ struct migrate_target {
 	struct page *(*get)(void *arg);
 	void (*put)(struct page *page, void *arg);
 	void *arg;
-	bool counted; /* get() counts its pages as allocated; else they come from free lists unseen */
 };
 
 /*

@@ -184,7 +184,7 @@ static void put_new_page(struct page *page, void *arg)
 /* Nothing is taken any more. How many could not be moved, or -ENOMEM. May switch tasks. */
 static long moving_move(struct moving *mv, struct destination *d)
 {
-	const struct migrate_target to = {new_page, put_new_page, d, .counted = true};
+	const struct migrate_target to = {new_page, put_new_page, d};
 	long err = 0;
 
 	if (mv->from == NUMA_NO_NODE)

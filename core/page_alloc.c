@@ -375,9 +375,12 @@ static noinline __cold void bad_page(struct machine *m, struct page *page)
 	panic("bad page 0x%lx freed: %s", page_to_pfn(m, page), why);
 }
 
-/* Checks that nobody needs the pages any more, and makes them blank. */
-static __always_inline void __free_pages_prepare(struct machine *m, struct page *page,
-                                                 unsigned int order)
+/*
+ * Checks that nobody needs the pages any more, and makes them blank. They are counted, PGFREE, where they come to
+ * a list, by who has its lock: so that the count is exact whenever somebody looks.
+ */
+static __always_inline void free_pages_prepare(struct machine *m, struct page *page,
+                                               unsigned int order)
 {
 	u64 pfn = page_to_pfn(m, page);
 
@@ -391,14 +394,6 @@ static __always_inline void __free_pages_prepare(struct machine *m, struct page 
 		world_frame_free(pfn + i);
 	}
 	world_trace(EVENT_FREE, pfn, order);
-}
-
-/* The same, and counts them. */
-static __always_inline void free_pages_prepare(struct machine *m, struct page *page,
-                                               unsigned int order)
-{
-	__free_pages_prepare(m, page, order);
-	count_vm_events(m, PGFREE, 1UL << order);
 }
 
 /*
@@ -418,6 +413,7 @@ static __always_inline bool free_pcp_fast(struct machine *m, struct page *page)
 	page_list_add(&pcp->list[mt], page);
 	pcp->count += 1;
 	charge(COST_PCP);
+	count_vm_event(m, PGFREE);
 	return true;
 }
 
@@ -474,7 +470,7 @@ static void free_pages_fixed(struct machine *m, struct page **pages, u32 nr)
 		struct page *page = pages[--nr];
 		u64 pfn = page_to_pfn(m, page);
 
-		__free_pages_prepare(m, page, 0);
+		free_pages_prepare(m, page, 0);
 		if (unlikely(page->flags >> PAGE_ZONE_SHIFT != key)) {
 			free_pages_count(m, pcp, nr_given);
 			nr_given = 0;
@@ -487,7 +483,6 @@ static void free_pages_fixed(struct machine *m, struct page **pages, u32 nr)
 		if (unlikely(room <= 0)) {
 			free_pages_count(m, pcp, nr_given);
 			nr_given = 0;
-			count_vm_event(m, PGFREE);
 			free_pcp_page(m, z, page, 0, false);
 			room = pcp->high - pcp->count - 1;
 			block = ~0UL;
@@ -513,7 +508,7 @@ void free_unref_pages(struct machine *m, struct page **pages, u32 nr)
 		return;
 	}
 	for (u32 i = nr; i--;)
-		__free_pages_prepare(m, pages[i], 0);
+		free_pages_prepare(m, pages[i], 0);
 	free_pcp_pages(m, pages, nr);
 }
 
@@ -539,7 +534,6 @@ void free_compound_page(struct machine *m, struct page *head)
 	head->mapping = 0;
 	for (u64 i = 0; unlikely(m->world->check) && i < 1UL << order; i++)
 		world_frame_free(pfn + i);
-	count_vm_events(m, PGFREE, 1UL << order);
 	world_trace(EVENT_FREE, pfn, order);
 	if (pcp_allowed_order(m, order))
 		free_pcp_page(m, page_zone(m, head), head, order, false);

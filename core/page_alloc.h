@@ -167,7 +167,9 @@ u32 rmqueue_bulk(struct zone *z, unsigned int order, u32 count, struct page_list
 /* A single block under zone->lock, past the per-CPU lists. */
 struct page *rmqueue_buddy(struct zone *z, unsigned int order, enum migratetype mt,
                            u32 alloc_flags);
-void free_one_page(struct zone *z, struct page *page, unsigned int order);
+void free_one_page(struct zone *z, struct page *page, unsigned int order); /* counts PGFREE */
+/* What take_buddy() took: nobody has counted that. */
+void return_taken_page(struct zone *z, struct page *page);
 
 /* Boot: the frames [@start, @end) are free; whole order-10 blocks of them stay untouched. */
 void free_boot_range(struct zone *z, u64 start, u64 end);
@@ -225,12 +227,13 @@ static __always_inline u64 pcp_lock_ns(const struct world_cpu *c)
 	return c->cost[COST_LINE_OWN] + 2 * c->cost[COST_SPIN];
 }
 
+/* Those that free count PGFREE. */
 struct page *rmqueue_pcplist(struct machine *m, struct zone *z, unsigned int order,
                              enum migratetype mt, u32 alloc_flags);
 void free_pcp_page(struct machine *m, struct zone *z, struct page *page, unsigned int order,
                    bool cold);
 void free_pcp_list(struct machine *m, struct page_list *list, bool cold);
-/* The last one first; counts PGFREE. */
+/* The last one first. */
 void free_pcp_pages(struct machine *m, struct page **pages, u32 nr);
 
 /* 6.7: the list gives back what its CPU did not need lately. Pages still to go: true. */

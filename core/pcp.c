@@ -385,6 +385,7 @@ static __always_inline void free_commit(struct machine *m, struct zone *z,
 
 	page->index = mt;
 	charge(COST_PCP);
+	count_vm_events(m, PGFREE, 1UL << order);
 	if (pcp_is_auto(m)) {
 		free_commit_auto(z, pcp, page, order, mt);
 		return;
@@ -398,7 +399,7 @@ static __always_inline void free_commit(struct machine *m, struct zone *z,
 		free_pcppages_bulk(z, pcp, pcp->batch, 0);
 }
 
-/* @page has passed the checks of free and is counted. */
+/* @page has passed the checks of free. */
 void free_pcp_page(struct machine *m, struct zone *z, struct page *page, unsigned int order,
                    bool cold)
 {
@@ -413,15 +414,14 @@ void free_pcp_page(struct machine *m, struct zone *z, struct page *page, unsigne
 }
 
 /*
- * The same for many pages, all checked and counted. 6.18 holds the lock of a per-CPU list for as long
+ * The same for many pages. 6.18 holds the lock of a per-CPU list for as long
  * as the pages are of its zone, but for no more than a folio batch.
  */
 struct pcp_walk {
 	struct machine *m;
 	struct zone *held; /* NULL: no list is ours */
 	struct per_cpu_pages *pcp;
-	u32 nr;     /* pages given in this hold */
-	bool count; /* them as they are given */
+	u32 nr; /* pages given in this hold */
 };
 
 static inline void pcp_walk_unlock(struct pcp_walk *w)
@@ -440,16 +440,12 @@ static inline void pcp_walk_free(struct pcp_walk *w, struct page *page, bool col
 	if (!w->held) {
 		w->pcp = zone_pcp(z);
 		if (!pcp_trylock(w->m, w->pcp)) {
-			if (w->count)
-				count_vm_event(w->m, PGFREE);
 			free_one_page(z, page, 0);
 			return;
 		}
 		w->held = z;
 		w->nr = 0;
 	}
-	if (w->count)
-		count_vm_event(w->m, PGFREE);
 	free_commit(w->m, z, w->pcp, page, 0, cold);
 	w->nr += 1;
 }
@@ -466,7 +462,7 @@ void free_pcp_list(struct machine *m, struct page_list *list, bool cold)
 
 void free_pcp_pages(struct machine *m, struct page **pages, u32 nr)
 {
-	struct pcp_walk w = {.m = m, .count = true};
+	struct pcp_walk w = {.m = m};
 
 	while (nr)
 		pcp_walk_free(&w, pages[--nr], false);

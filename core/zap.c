@@ -408,10 +408,13 @@ static u64 zap_locked(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 		}
 		c.rss[MM_ANONPAGES] -= 1;
 		c.nr_present += 1;
-		if (page_is_compound(page))
+		if (page_is_compound(page)) {
 			zap_compound(m, &c, page);
-		else if (__page_remove_rmap(page))
+			/* The reference is the head's, and stays so if the page is split meanwhile (to 4.4). */
+			page = compound_head(page);
+		} else if (__page_remove_rmap(page)) {
 			zap_count_mapped(m, &c, page);
+		}
 		room = __tlb_remove_page(tlb, page);
 	}
 	/* An empty rest of a table is still looked at, in Linux. */

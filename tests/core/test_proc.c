@@ -436,7 +436,7 @@ TEST(the_audit_finds_a_frame_in_two_places_and_one_that_is_lost)
 	machine_audit(m);
 	/* A free that was not counted. */
 	this_cpu(m)->event[PGFREE] -= 1;
-	assert_panics("pgalloc + moved - pgfree", machine_audit(m));
+	assert_panics("pgalloc + taken - pgfree", machine_audit(m));
 	this_cpu(m)->event[PGFREE] += 1;
 	/* A page that says it is on a list, and is not. */
 	page_set(p, PG_lru);

@@ -13,12 +13,17 @@
 /* Frames that somebody has. */
 static long frames_out(const struct machine *m)
 {
-	return (long)(vm_event_zones(m, PGALLOC_DMA) + m->nr_moved - vm_event_sum(m, PGFREE));
+	return (long)(vm_event_zones(m, PGALLOC_DMA) + m->nr_taken - vm_event_sum(m, PGFREE));
 }
 
-/* No reclaim, no I/O. */
+/* No reclaim, no I/O, no end of an address space, by its last task or the OOM reaper. */
 static bool nothing_is_under_way(const struct machine *m)
 {
+	const struct mm_struct *mm;
+
+	list_for_each_entry (mm, &m->mms, mmlist)
+		if ((mm->oom_victim && !mm->oom_skip) || !mm->mm_users)
+			return false;
 	return !item_exact(m, NR_WRITEBACK) && !item_exact(m, NR_ISOLATED_ANON) &&
 	       !item_exact(m, NR_ISOLATED_FILE) && !pool_live(&m->io_pool) &&
 	       !(m->khugepaged && m->khugepaged->busy);

@@ -267,8 +267,7 @@ static void assert_not_locked(struct test *t, const struct page *page)
 /* Ten times a migration takes the pte of a pinned page away, and gives it back. One munlock is enough. */
 static void pinned(struct test *t)
 {
-	const struct migrate_target to = {
-		.get = new_page, .put = free_page, .arg = t, .counted = true};
+	const struct migrate_target to = {.get = new_page, .put = free_page, .arg = t};
 	struct machine *m = t->m;
 	u64 va = map(t, 1);
 	struct page_list list;

@@ -227,6 +227,16 @@ static void random_files(struct random_case *c)
 	}
 }
 
+/*
+ * Whoever stores to a folio larger than the dirty limit faults for ever (test_large_folios.c), as in Linux. Files of
+ * such folios are not for machines where they alone may be more than vm.dirty_ratio allows, either.
+ */
+static void dirty_limit_above_folios(struct knobs *k)
+{
+	if (k->max_folio_order >= 5 || k->dirty_bytes)
+		k->dirty_bytes = max(k->dirty_bytes, 4 * PAGE_SIZE << k->max_folio_order);
+}
+
 static void case_init(struct random_case *c, u64 seed, const char *forced, bool files)
 {
 	struct rand_stream r;
@@ -239,6 +249,7 @@ static void case_init(struct random_case *c, u64 seed, const char *forced, bool 
 	if (chance(&r, 50))
 		random_knobs(&c->knobs, seed);
 	force_knobs(&c->knobs, forced);
+	dirty_limit_above_folios(&c->knobs);
 	c->opt = (struct sim_options){
 		.seed = seed,
 		.check = true,

@@ -410,7 +410,7 @@ static int op_pin(struct worker *w)
 		pte_t pte = pte_huge(*pmd) ? *pmd : *pt_entry(m, (u32)pte_pfn(*pmd), va);
 
 		if (pte_present(pte) && !pte_special(pte))
-			page = pfn_to_page(m, pte_pfn(pte)); /* of a huge entry: the head */
+			page = compound_head(pfn_to_page(m, pte_pfn(pte)));
 	}
 	if (page) {
 		get_page(page);
