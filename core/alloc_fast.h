@@ -72,7 +72,7 @@ static __always_inline void prep_new_page(struct machine *m, struct zone *z, str
 	page->index = 0;
 	if (unlikely(order)) {
 		if (gfp & __GFP_COMP)
-			prep_compound_page(m, page, order);
+			prep_compound_page(z, page, order);
 		else
 			for (unsigned long i = 1; i < 1UL << order; i++)
 				page[i].flags = z->page_flags;
@@ -117,14 +117,10 @@ struct easy_alloc {
 	struct page_list *list;
 };
 
-/*
- * The request that is nearly all of them: one page from a per-CPU list that has some,
- * in the CPU's own node, from a zone where nothing is special. False: the general way must decide.
- */
-static __always_inline bool alloc_is_easy(struct machine *m, gfp_t gfp, struct easy_alloc *e)
+/* Does the list of this CPU in @z have pages, and is nothing special about the request? */
+static __always_inline bool zone_gives_easily(struct machine *m, const struct pglist_data *pgdat,
+                                              struct zone *z, gfp_t gfp, struct easy_alloc *e)
 {
-	const struct pglist_data *pgdat = this_node(m);
-	struct zone *z = pgdat->zonelist[0];
 	struct per_cpu_pages *pcp = z->pcp[world_self->id];
 
 	if (unlikely(!pcp || z->pgdat != pgdat || m->nr_mempolicies || gfp & __GFP_WRITE ||
@@ -132,6 +128,36 @@ static __always_inline bool alloc_is_easy(struct machine *m, gfp_t gfp, struct e
 		return false;
 	*e = (struct easy_alloc){z, pcp, &pcp->list[gfp_migratetype(m, gfp)]};
 	return likely(!page_list_empty(e->list)) && zone_is_easy(m, z, gfp);
+}
+
+/*
+ * The request that is nearly all of them: one page from a per-CPU list that has some,
+ * in the CPU's own node, from a zone where nothing is special. False: the general way must decide.
+ */
+static __always_inline bool alloc_is_easy(struct machine *m, gfp_t gfp, struct easy_alloc *e)
+{
+	const struct pglist_data *pgdat = this_node(m);
+
+	return likely(zone_gives_easily(m, pgdat, pgdat->zonelist[0], gfp, e));
+}
+
+/*
+ * The same of the node's second zone, while the first has used up its turn. The general way would look at
+ * other CPUs' doings at other moments, so nobody may be about to do anything.
+ */
+static __always_inline bool alloc_in_turn_is_easy(struct machine *m, gfp_t gfp,
+                                                  struct easy_alloc *e)
+{
+	const struct pglist_data *pgdat = this_node(m);
+	struct zone *preferred = pgdat->zonelist[0];
+	struct zone *z = pgdat->zonelist[1];
+
+	return preferred->flags & ZONE_FAIR_DEPLETED && pgdat->nr_local_zones > 1 &&
+	       preferred->type <= gfp_zone_table[gfp & 15] &&
+	       world_alone_for(world_self, m->alloc_ns_max) &&
+	       zone_gives_easily(m, pgdat, z, gfp, e) &&
+	       atomic_long_peek(&z->stat.v[NR_FREE_PAGES]) >
+	               (long)wmark(z, WMARK_LOW) + z->lowmem_reserve[preferred->type];
 }
 
 /*

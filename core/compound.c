@@ -14,7 +14,7 @@
 /* Tails that are filled in from the beginning: those that hold fields of the whole page. */
 #define FIRST_TAILS 3u
 
-static void prep_tail(const struct zone *z, struct page *tail, u32 distance)
+static inline void prep_tail(const struct zone *z, struct page *tail, u32 distance)
 {
 	tail->flags = z->page_flags | 1u << PG_compound;
 	tail->refcount = 0;
@@ -24,9 +24,8 @@ static void prep_tail(const struct zone *z, struct page *tail, u32 distance)
 }
 
 /* @head is a block just allocated, with a reference. */
-void prep_compound_page(struct machine *m, struct page *head, unsigned int order)
+void prep_compound_page(const struct zone *z, struct page *head, unsigned int order)
 {
-	struct zone *z = page_zone(m, head);
 	u32 nr = 1u << order;
 
 	VM_BUG_ON(!order);
@@ -56,10 +55,9 @@ void prep_tails(struct machine *m, struct page *head)
 }
 
 /* The tails are pages like others again, blank ones. */
-void destroy_compound_page(struct machine *m, struct page *head)
+void destroy_compound_page(const struct zone *z, struct page *head)
 {
-	struct zone *z = page_zone(m, head);
-	u32 nr = compound_nr(head);
+	u32 nr = 1u << head[1].compound_order;
 	u32 nr_filled = head[1].compound_flags & COMPOUND_TAILS ? nr : FIRST_TAILS;
 
 	charge_n(COST_COMPOUND_TAIL, nr - 1);

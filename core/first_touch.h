@@ -60,19 +60,23 @@ static __always_inline int first_touch(struct machine *m, struct mm_struct *mm, 
 	const struct first_touch *t = &m->first_touch;
 	struct world_cpu *c = world_self;
 	struct vm_area_struct *vma = mm->vmacache;
-	struct rw_semaphore *sem = first_touch_lock(m, mm, vma, va);
 	u32 table = (u32)mm->leaf_cache;
+	struct rw_semaphore *sem;
 	struct easy_alloc e;
 	struct pt_table *pt;
 	struct pagevec *pvec;
 	struct page *page;
-	bool in_run = this_cpu(m)->ahead.nr_left; /* first_touches() has passed the order points */
 	u64 now = c->clock;
 	u32 late = 0;
+	bool in_run; /* first_touches() has passed the order points */
 	pte_t *pte;
 
-	if (unlikely(!sem || mm->leaf_cache >> 32 != leaf_cache_key(va)))
+	if (unlikely(mm->leaf_cache >> 32 != leaf_cache_key(va)))
 		return VM_FAULT_FALLBACK;
+	sem = first_touch_lock(m, mm, vma, va);
+	if (unlikely(!sem))
+		return VM_FAULT_FALLBACK;
+	in_run = this_cpu(m)->ahead.nr_left;
 	pte = pt_entry(m, table, va);
 	if (unlikely(!pte_none(*pte) || !alloc_is_easy(m, GFP_HIGHUSER_MOVABLE, &e)))
 		return VM_FAULT_FALLBACK;
@@ -252,12 +256,10 @@ static __always_inline void touch_run_count(struct machine *m, struct mm_struct 
 	c->ledger->path_count[PATH_TOUCH_TAKE] += nr;
 	c->ledger->path_count[PATH_TOUCH_MAP] += nr;
 	c->cost_count[COST_LINE_OWN] += nr;
-	r->zone->line.version += nr;
 	r->zone->diff[NUMA_HIT] += (s8)nr;
 	r->zone->diff[r->local] += (s8)nr;
 	if (m->knob.zone_fair)
 		r->zone->diff[NR_ALLOC_BATCH] -= (s8)nr;
-	r->node->line.version += nr;
 	r->node->diff[NR_ANON_MAPPED] += (s8)nr;
 	r->e.pcp->count -= (s32)nr;
 	r->e.pcp->free_count >>= min(nr, 15u);

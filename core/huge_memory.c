@@ -65,13 +65,16 @@ static struct page *alloc_huge(struct vm_fault *f)
 void page_add_new_anon_rmap_huge(struct machine *m, struct page *page, struct vm_area_struct *vma,
                                  u64 haddr)
 {
+	struct stat_holder *h = page_zone(m, page)->node_stat;
+	struct stat_cpu *s = stat_cpu(m, h, 1);
+
 	page_set(page, PG_swapbacked);
 	page[1].compound_mapcount = 1;
 	page[1].total_mapcount = 1;
 	page->mapping = anon_vma_mapping(m, vma->anon_vma);
 	page->index = vma_index(vma, haddr);
-	mod_node_state(page_zone(m, page), NR_ANON_MAPPED, HPAGE_PMD_NR);
-	mod_node_state(page_zone(m, page), NR_ANON_THPS, 1);
+	__mod_stat(m, h, s, NR_ANON_MAPPED, HPAGE_PMD_NR);
+	mod_holder_state_next(m, h, s, NR_ANON_THPS, 1);
 }
 
 void page_dup_rmap_huge(struct page *page)
@@ -106,16 +109,18 @@ static u32 count_unmapped(struct page *head)
 /* The last PMD entry is gone; pages that ptes do not map either are mapped no more. */
 static void last_pmd_unmapped(struct machine *m, struct page *page)
 {
+	struct stat_holder *h = page_zone(m, page)->node_stat;
+	struct stat_cpu *s = stat_cpu(m, h, 1);
 	u32 nr = HPAGE_PMD_NR;
 
-	mod_node_state(page_zone(m, page), NR_ANON_THPS, -1);
+	__mod_stat(m, h, s, NR_ANON_THPS, -1);
 	if (page[1].compound_flags & COMPOUND_DOUBLE_MAP)
 		nr = end_double_map(page);
 	else if (page[1].total_mapcount)
 		nr = count_unmapped(page);
 	if (!nr)
 		return;
-	mod_node_state(page_zone(m, page), NR_ANON_MAPPED, -(long)nr);
+	mod_holder_state_next(m, h, s, NR_ANON_MAPPED, -(long)nr);
 	/* 4.5 queued pages that nobody mapped at all, too; the next reference dropped frees those. */
 	if (page[1].total_mapcount)
 		deferred_split_huge_page(m, page);
@@ -203,7 +208,7 @@ static pte_t mk_huge(struct machine *m, const struct page *page)
 	return pte_make(page_to_pfn(m, page), PTE_PRESENT | PTE_USER | PTE_ACCESSED | PTE_HUGE);
 }
 
-static void set_pmd(struct machine *m, u32 pmd_table, pte_t *pmd, pte_t val)
+static inline void set_pmd(struct machine *m, u32 pmd_table, pte_t *pmd, pte_t val)
 {
 	charge(COST_PTE);
 	set_pte(m, pmd_table, pmd, val);
@@ -588,7 +593,7 @@ bool zap_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 va, u6
 		full = !tlb_remove_page(tlb, page);
 	}
 	spin_unlock(pmd_lockptr(m, pmd_table));
-	pt_free(m, mm, leaf);
+	__pt_free(m, mm, leaf);
 	if (pte_special(entry))
 		put_huge_zero_page(m);
 	if (full)

@@ -184,10 +184,11 @@ struct machine {
 	struct knobs knob;
 	u32 nr_cpus;
 	u32 nr_nodes;
-	struct pglist_data *node; /* [nr_nodes] */
-	struct page *mem_map;     /* page of pfn 0; reserved for the highest pfn */
-	u64 *page_private;        /* by pfn: swap entry of PG_swapcache pages */
-	u16 *page_mlock_count;    /* (L) by pfn: VM_LOCKED VMAs, of pages on the unevictable list */
+	struct pglist_data *node;  /* [nr_nodes] */
+	struct zone **zone_by_key; /* (c) what page->flags >> PAGE_ZONE_SHIFT names */
+	struct page *mem_map;      /* page of pfn 0; reserved for the highest pfn */
+	u64 *page_private;         /* by pfn: swap entry of PG_swapcache pages */
+	u16 *page_mlock_count; /* (L) by pfn: VM_LOCKED VMAs, of pages on the unevictable list */
 	u64 max_pfn;
 	unsigned long totalram_pages; /* managed, all zones */
 	unsigned long totalreserve_pages;
@@ -204,6 +205,7 @@ struct machine {
 	u32 nr_world_tasks;    /* (c) ids up to this are the world's own, not struct tasks */
 	u32 lru_add_mask;      /* (c) & page_lru(): which of a CPU's add batches a page joins */
 	u32 lru_add_new_anon;  /* (c) the same for a new anonymous page */
+	u32 alloc_ns_max;      /* (c) see alloc_init() */
 	struct arena arena;    /* everything of known size at boot */
 	struct cpu_data **cpu; /* [nr_cpus]; NULL until used: this_cpu() */
 
@@ -311,15 +313,15 @@ static inline struct pglist_data *page_pgdat(const struct machine *m, const stru
 	return &m->node[page_nid(p)];
 }
 
-static inline struct zone *page_zone(const struct machine *m, const struct page *p)
-{
-	return &m->node[page_nid(p)].zone[page_zonenum(p)];
-}
-
 /* The zone that page->flags >> PAGE_ZONE_SHIFT names. */
 static inline struct zone *zone_of_key(const struct machine *m, u32 key)
 {
-	return &m->node[key >> (PAGE_NODE_SHIFT - PAGE_ZONE_SHIFT)].zone[key & 3];
+	return m->zone_by_key[key];
+}
+
+static inline struct zone *page_zone(const struct machine *m, const struct page *p)
+{
+	return zone_of_key(m, p->flags >> PAGE_ZONE_SHIFT);
 }
 
 static inline struct lruvec *page_lruvec(const struct machine *m, const struct page *p)
@@ -436,10 +438,10 @@ void __free_pages(struct machine *m, struct page *page, unsigned int order);
 
 /* ---- compound.c ---- */
 
-void prep_compound_page(struct machine *m, struct page *head, unsigned int order);
+void prep_compound_page(const struct zone *z, struct page *head, unsigned int order);
 /* Before anything can meet a tail other than the first two. */
 void prep_tails(struct machine *m, struct page *head);
-void destroy_compound_page(struct machine *m, struct page *head);
+void destroy_compound_page(const struct zone *z, struct page *head);
 
 /* Frees a compound page whose refcount is already 0 and that is on no list. */
 void free_compound_page(struct machine *m, struct page *head);
@@ -456,6 +458,7 @@ void free_cold_page_list(struct machine *m, struct page_list *list);
 void drain_all_pages(struct machine *m);
 void drain_zone_pages(struct machine *m, struct zone *z, struct per_cpu_pages *pcp); /* own CPU's */
 unsigned long nr_free_pages(struct machine *m); /* global, cheap counter */
+void alloc_init(struct machine *m);             /* boot */
 int gfp_zone(gfp_t gfp);                        /* highest zone index the request may use */
 
 /* The free-list pass, for slow path and OOM: NULL if no zone passes. */
@@ -492,7 +495,6 @@ void vmstat_init_holder(struct machine *m, struct stat_holder *h);
  */
 struct stat_cpu *__stat_cpu(struct machine *m, struct stat_holder *h, u32 nr);
 void __stat_fold(struct machine *m, struct stat_holder *h, enum vm_item item, long amount);
-void __stat_fold_all(struct machine *m, struct stat_holder *h, enum vm_item item, long amount);
 
 /* For @nr changes, which are paid for here. */
 static __always_inline struct stat_cpu *stat_cpu(struct machine *m, struct stat_holder *h, u32 nr)
@@ -503,7 +505,6 @@ static __always_inline struct stat_cpu *stat_cpu(struct machine *m, struct stat_
 	/* Its line is written; COST_VMSTAT pays for that unless another CPU has looked at it. */
 	if (unlikely(!s || s->line.holder != c->id + 1u))
 		return __stat_cpu(m, h, nr);
-	s->line.version += 1;
 	charge_n(COST_VMSTAT, nr);
 	return s;
 }
@@ -514,16 +515,26 @@ static __always_inline void __mod_stat(struct machine *m, struct stat_holder *h,
 {
 	long x = s->diff[item] + delta;
 
-	if (unlikely(x > s->threshold || x < -(long)s->threshold))
-		__stat_fold_all(m, h, item, x);
-	else
+	if (unlikely(x > s->threshold || x < -(long)s->threshold)) {
+		s->diff[item] = 0;
+		__stat_fold(m, h, item, x);
+	} else {
 		s->diff[item] = (s8)x;
+	}
 }
 
 static inline void mod_holder_state(struct machine *m, struct stat_holder *h, enum vm_item item,
                                     long delta)
 {
 	__mod_stat(m, h, stat_cpu(m, h, 1), item, delta);
+}
+
+/* One more, after @s has been found for another and without an order point in between. */
+static inline void mod_holder_state_next(struct machine *m, struct stat_holder *h,
+                                         struct stat_cpu *s, enum vm_item item, long delta)
+{
+	charge(COST_VMSTAT);
+	__mod_stat(m, h, s, item, delta);
 }
 
 /* Two items of one holder. */
@@ -694,7 +705,8 @@ static inline pte_t *table_entries(const struct machine *m, u32 table)
 
 /* A cleared table in a frame of its own; 0 if no frame (gfp GFP_KERNEL: may reclaim, may switch). */
 u32 pt_alloc(struct machine *m, struct mm_struct *mm);
-void pt_free(struct machine *m, struct mm_struct *mm, u32 table);
+/* Frees an empty table that was never in the tree, or whose walks were forgotten when it left it. */
+void __pt_free(struct machine *m, struct mm_struct *mm, u32 table);
 
 /* A table leaves the tree: no walk remembered by a CPU, or here, may end in it. */
 static inline void pt_forget_walks(struct mm_struct *mm)
@@ -702,6 +714,13 @@ static inline void pt_forget_walks(struct mm_struct *mm)
 	mm->as.table_gen += 1;
 	mm->leaf_cache = 0;
 	mm->rmap_leaf_cache = 0;
+	mm->pmd_cache = 0;
+}
+
+static inline void pt_free(struct machine *m, struct mm_struct *mm, u32 table)
+{
+	pt_forget_walks(mm);
+	__pt_free(m, mm, table);
 }
 
 /* Walks the tables for pt_find(). */
@@ -782,9 +801,35 @@ u32 pt_next_leaf(struct machine *m, struct mm_struct *mm, u64 *va, u64 end);
 /* What pt_next_leaf() and __pt_find_alloc() return where a huge entry maps the address. */
 #define PT_HUGE UINT32_MAX
 
+/* The second-level table that was found last is kept in the same way. */
+static inline u64 pmd_cache_key(u64 va)
+{
+	return (va >> PUD_SHIFT) + 1;
+}
+
+/* That of @va; 0: it is another. */
+static inline u32 pt_cached_pmd(const struct mm_struct *mm, u64 va)
+{
+	u64 cache = mm->pmd_cache;
+
+	return likely(cache >> 32 == pmd_cache_key(va)) ? (u32)cache : 0;
+}
+
+/* Walks the tables for pt_find_pmd(). */
+u32 __pt_find_pmd(struct machine *m, struct mm_struct *mm, u64 va);
+
 /* The second-level table of @va and, in *@pmd, its entry there; 0: none. pt_pmd_alloc() makes what is
  * missing; 0: out of frames, may switch tasks. Neither charges a walk. */
-u32 pt_find_pmd(struct machine *m, struct mm_struct *mm, u64 va, pte_t **pmd);
+static inline u32 pt_find_pmd(struct machine *m, struct mm_struct *mm, u64 va, pte_t **pmd)
+{
+	u32 table = pt_cached_pmd(mm, va);
+
+	if (unlikely(!table))
+		table = __pt_find_pmd(m, mm, va);
+	*pmd = table_entries(m, table) + pte_index(va, 1);
+	return table;
+}
+
 u32 pt_pmd_alloc(struct machine *m, struct mm_struct *mm, u64 va, pte_t **pmd);
 /* An empty leaf table kept beside a huge entry, for when it is split; pmd lock held. */
 void pt_deposit(struct machine *m, u32 pmd_table, u32 leaf);

@@ -159,6 +159,7 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 	huge_shrinkers_init(m);
 	workingset_init(m);
 	mutex_init(m->world, &m->oom_lock, LOCK_OOM);
+	alloc_init(m);
 	lru_add_init(m);
 	fault_init(m);
 	ret = slab_init(m);

@@ -480,6 +480,7 @@ struct mm_struct {
 	u64 brk;                         /* (M) */
 	u64 nr_tables;                   /* (a) page-table pages */
 	u64 rmap_leaf_cache;             /* (a) as leaf_cache, for reverse walks: pt_find_rmap() */
+	u64 pmd_cache;                   /* (a) the last second-level table found: pt_find_pmd() */
 	u64 swap_readahead_hits;
 	struct world_touch touch;    /* of the mm and its upper tables, by reverse walks */
 	bool tlb_flush_batched;      /* reclaim owes this mm a flush */

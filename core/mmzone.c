@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "lib/sort.h"
@@ -120,6 +121,7 @@ static void zone_init(struct machine *m, struct pglist_data *pgdat, enum zone_ty
 	z->type = type;
 	z->page_flags = pgdat->node_id << PAGE_NODE_SHIFT | (u32)type << PAGE_ZONE_SHIFT;
 	spin_lock_init(m->world, &z->lock, LOCK_ZONE);
+	m->zone_by_key[z->page_flags >> PAGE_ZONE_SHIFT] = z;
 }
 
 /* What only a zone with memory needs, once its size and the node's mem_map are known. */
@@ -133,6 +135,8 @@ static void zone_init_populated(struct machine *m, struct zone *z)
 	z->fresh = arena_array(&m->arena, struct fresh_range, z->nr_fresh);
 	z->nr_fresh = 0;
 	z->pageblock_type = arena_array(&m->arena, u8, blocks + 1);
+	if (m->page_group_by_mobility_disabled)
+		memset(z->pageblock_type, MIGRATE_UNMOVABLE ^ MIGRATE_MOVABLE, blocks + 1);
 	z->pageblock_skip = arena_array(&m->arena, u8, blocks + 1);
 	z->pcp = arena_array(&m->arena, struct per_cpu_pages *, m->nr_cpus);
 	vmstat_init_holder(m, &z->stat);
@@ -272,6 +276,7 @@ static void nodes_init(struct machine *m)
 	const struct hw_machine *hw = m->world->hw;
 
 	m->node = arena_alloc(&m->arena, sizeof(*m->node) * hw->nr_nodes, 64);
+	m->zone_by_key = arena_array(&m->arena, struct zone *, hw->nr_nodes * MAX_NR_ZONES);
 	for (u32 nid = 0; nid < hw->nr_nodes; nid++)
 		node_init(m, nid);
 	for (u32 cpu = 0; cpu < hw->nr_cpus; cpu++)

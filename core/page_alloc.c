@@ -256,21 +256,40 @@ struct page *alloc_pages(struct machine *m, gfp_t gfp, unsigned int order)
 	return alloc_pages_nopolicy(m, gfp, order);
 }
 
-struct page *alloc_pages_nopolicy(struct machine *m, gfp_t gfp, unsigned int order)
+/* Boot: how long a page from a per-CPU list takes at most, with every line far away and all counters folded. */
+void alloc_init(struct machine *m)
 {
-	struct page *page = NULL;
+	const u32 *cost = m->world->hw->cost_ns;
+	u32 nr = nr_alloc_counters(m);
+
+	m->alloc_ns_max = cost[COST_ALLOC] + cost[COST_WATERMARK] + cost[COST_PCP] +
+	                  cost[COST_PAGE_LINE] + nr * cost[COST_VMSTAT] +
+	                  2 * nr * cost[COST_ATOMIC] + (2 * nr + 2) * cost[COST_LINE_REMOTE];
+}
+
+/* A single page, if it is easy; NULL: the general way must be gone. */
+static inline struct page *alloc_single(struct machine *m, gfp_t gfp)
+{
+	struct page *page;
 	struct easy_alloc e;
 	u32 late;
-	u64 pfn;
 
-	if (!order && alloc_is_easy(m, gfp, &e)) {
-		charge_alloc_fast(nr_alloc_counters(m));
-		world_order();
-		page = alloc_page_easy(m, &e, gfp, &late);
-	}
+	if (!alloc_is_easy(m, gfp, &e) && !alloc_in_turn_is_easy(m, gfp, &e))
+		return NULL;
+	charge_alloc_fast(nr_alloc_counters(m));
+	world_order();
+	page = alloc_page_easy(m, &e, gfp, &late);
 	if (likely(page))
 		charge_ns(late);
-	else
+	return page;
+}
+
+struct page *alloc_pages_nopolicy(struct machine *m, gfp_t gfp, unsigned int order)
+{
+	struct page *page = order ? NULL : alloc_single(m, gfp);
+	u64 pfn;
+
+	if (!page)
 		page = alloc_pages_general(m, gfp, order);
 	if (unlikely(!page))
 		return NULL;
@@ -524,10 +543,11 @@ void free_cold_page_list(struct machine *m, struct page_list *list)
 
 void free_compound_page(struct machine *m, struct page *head)
 {
-	unsigned int order = compound_order(head);
+	unsigned int order = head[1].compound_order;
+	struct zone *z = page_zone(m, head);
 	u64 pfn = page_to_pfn(m, head);
 
-	destroy_compound_page(m, head);
+	destroy_compound_page(z, head);
 	if (unlikely((head->flags & PAGE_FLAGS_CHECK_AT_FREE) || head->refcount || head->mapcount))
 		bad_page(m, head);
 	head->flags &= ~PAGE_FLAGS_MASK;
@@ -536,9 +556,9 @@ void free_compound_page(struct machine *m, struct page *head)
 		world_frame_free(pfn + i);
 	world_trace(EVENT_FREE, pfn, order);
 	if (pcp_allowed_order(m, order))
-		free_pcp_page(m, page_zone(m, head), head, order, false);
+		free_pcp_page(m, z, head, order, false);
 	else
-		free_one_page(page_zone(m, head), head, order);
+		free_one_page(z, head, order);
 }
 
 void __free_pages(struct machine *m, struct page *page, unsigned int order)
@@ -548,6 +568,11 @@ void __free_pages(struct machine *m, struct page *page, unsigned int order)
 	charge(COST_PAGE_FLAG);
 	if (--page->refcount)
 		return;
+	if (likely(!order)) {
+		free_pages_prepare(m, page, 0);
+		free_pcp_page(m, page_zone(m, page), page, 0, false);
+		return;
+	}
 	free_pages_prepare(m, page, order);
 	if (pcp_allowed_order(m, order))
 		free_pcp_page(m, page_zone(m, page), page, order, false);

@@ -45,14 +45,14 @@ static inline u64 pageblock_nr(const struct zone *z, u64 pfn)
  */
 static inline enum migratetype get_pageblock_migratetype(const struct zone *z, u64 pfn)
 {
-	if (unlikely(z->machine->page_group_by_mobility_disabled))
-		return MIGRATE_UNMOVABLE;
 	return (enum migratetype)(z->pageblock_type[pageblock_nr(z, pfn)] ^ MIGRATE_MOVABLE);
 }
 
+/* Where types are not kept apart, all blocks stay UNMOVABLE. */
 static inline void set_pageblock_migratetype(struct zone *z, u64 pfn, enum migratetype mt)
 {
-	z->pageblock_type[pageblock_nr(z, pfn)] = (u8)(mt ^ MIGRATE_MOVABLE);
+	if (likely(!z->machine->page_group_by_mobility_disabled))
+		z->pageblock_type[pageblock_nr(z, pfn)] = (u8)(mt ^ MIGRATE_MOVABLE);
 }
 
 /*

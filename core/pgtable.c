@@ -106,15 +106,13 @@ u32 pt_alloc(struct machine *m, struct mm_struct *mm)
 	return nr;
 }
 
-void pt_free(struct machine *m, struct mm_struct *mm, u32 table)
+void __pt_free(struct machine *m, struct mm_struct *mm, u32 table)
 {
 	struct pt_table *t = &m->table[table];
 	struct page *page = pfn_to_page(m, t->pfn);
 
 	VM_BUG_ON(t->nr_used || t->deposit);
 	VM_CHECK(table_is_empty(m, table));
-	/* Walks that CPUs have cached must not end in a table that is about to be another's. */
-	pt_forget_walks(mm);
 	mm->nr_tables -= 1;
 	page_clear(page, PG_table);
 	mod_node_state(page_zone(m, page), NR_PAGETABLE, -1);
@@ -177,7 +175,7 @@ static u32 pt_populate(struct machine *m, struct mm_struct *mm, u64 va, unsigned
 	return table;
 }
 
-u32 pt_find_pmd(struct machine *m, struct mm_struct *mm, u64 va, pte_t **pmd)
+u32 __pt_find_pmd(struct machine *m, struct mm_struct *mm, u64 va)
 {
 	u32 table = mm->as.root;
 
@@ -188,7 +186,7 @@ u32 pt_find_pmd(struct machine *m, struct mm_struct *mm, u64 va, pte_t **pmd)
 			return 0;
 		table = (u32)pte_pfn(entry);
 	}
-	*pmd = table_entries(m, table) + pte_index(va, 1);
+	mm->pmd_cache = pmd_cache_key(va) << 32 | table;
 	return table;
 }
 
@@ -236,9 +234,13 @@ u32 pt_next_leaf(struct machine *m, struct mm_struct *mm, u64 *va, u64 end)
 {
 	charge(COST_PT_WALK);
 	while (*va < end) {
-		u32 table = mm->as.root;
-		unsigned int level = PTE_LEVELS - 1;
+		u32 table = pt_cached_pmd(mm, *va);
+		unsigned int level = 1;
 
+		if (unlikely(!table)) {
+			table = mm->as.root;
+			level = PTE_LEVELS - 1;
+		}
 		for (; level; level--) {
 			pte_t entry = table_entries(m, table)[pte_index(*va, level)];
 

@@ -112,10 +112,8 @@ struct lru_walk {
 
 #define LRU_WALK(machine) ((struct lru_walk){.m = (machine), .key = LRU_WALK_NO_KEY})
 
-static noinline void lru_walk_count_flush(struct lru_walk *w)
+static noinline void __lru_walk_count_flush(struct lru_walk *w)
 {
-	if (!w->nr_moved)
-		return;
 	charge_n(COST_LRU_ADD, w->nr_moved);
 	update_lru_size(w->m, w->zone, w->lru, w->nr);
 	if (w->is_new)
@@ -123,6 +121,12 @@ static noinline void lru_walk_count_flush(struct lru_walk *w)
 		                          w->nr_moved);
 	w->nr_moved = 0;
 	w->nr = 0;
+}
+
+static inline void lru_walk_count_flush(struct lru_walk *w)
+{
+	if (w->nr_moved)
+		__lru_walk_count_flush(w);
 }
 
 /* @nr_moved entries of @lru came or left: @nr pages, negative if they left. */
@@ -184,24 +188,19 @@ static inline void page_clear_lru_flags(struct page *page)
 	page->flags &= ~(1u << PG_lru | 1u << PG_active | 1u << PG_unevictable | 1u << PG_waiters);
 }
 
-/* Takes @page, which is @nr pages, off its list. */
-static inline void lru_walk_del(struct lru_walk *w, struct page *page, long nr)
-{
-	struct lruvec *lruvec = lru_walk_lock(w, page);
-	enum lru_list lru = page_lru(page);
-
-	page_list_del(&lruvec->list[lru], page);
-	lru_walk_count(w, lru, 1, -nr);
-}
-
 static noinline void __put_page(struct machine *m, struct page *page)
 {
-	struct lru_walk w = LRU_WALK(m);
+	if (page_test(page, PG_lru)) {
+		struct lruvec *lruvec = page_lruvec(m, page);
 
-	if (page_test(page, PG_lru))
-		lru_walk_del(&w, page, (long)compound_nr(page));
-	page_clear_lru_flags(page);
-	lru_walk_unlock(&w);
+		spin_lock_irq(&lruvec->lru_lock);
+		charge(COST_LRU_ADD);
+		del_page_from_lru_list(m, page, lruvec);
+		page_clear_lru_flags(page);
+		spin_unlock_irq(&lruvec->lru_lock);
+	} else {
+		page_clear_lru_flags(page);
+	}
 	if (page_is_compound(page))
 		free_huge_page(m, page);
 	else

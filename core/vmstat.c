@@ -88,8 +88,6 @@ struct stat_cpu *__stat_cpu(struct machine *m, struct stat_holder *h, u32 nr)
 	charge_n(COST_VMSTAT, nr);
 	if (s->line.holder != world_cpu_id() + 1u)
 		world_line_write(&s->line);
-	else
-		s->line.version += 1;
 	return s;
 }
 
@@ -141,29 +139,40 @@ void inc_zone_state(struct zone *z, enum vm_item item, int one)
 	s->diff[item] = (s8)x;
 }
 
+/* Adds to @h and to the sums over all, and notes who did it when. */
+static __always_inline void fold_add(struct machine *m, struct stat_holder *h, enum vm_item item,
+                                     long amount)
+{
+	const struct world_cpu *c = world_self;
+	u32 slot = h->nr_folds++ % FOLDS_KEPT;
+
+	atomic_long_add(amount, &h->v[item]);
+	atomic_long_add(amount, &m->vm_stat.v[item]);
+	h->fold_cpu[slot] = c->id;
+	h->fold_at[slot] = c->clock;
+}
+
+/* At least one of the two lines is another CPU's. */
+static noinline void fold_from_afar(struct machine *m, struct stat_holder *h, enum vm_item item,
+                                    long amount)
+{
+	charge_n(COST_ATOMIC, 2);
+	world_line_write(&h->line);
+	world_line_write(&m->vm_stat.line);
+	fold_add(m, h, item, amount);
+}
+
 /* A difference leaves the CPU. Adds commute: no order point. */
 void __stat_fold(struct machine *m, struct stat_holder *h, enum vm_item item, long amount)
 {
-	struct world_cpu *c = world_self;
-	enum world_cost own = __world_line_write(c, &h->line);
-	enum world_cost all = __world_line_write(c, &m->vm_stat.line);
+	const struct world_cpu *c = world_self;
 
-	c->cost_count[COST_ATOMIC] += 2;
-	c->cost_count[own] += 1;
-	c->cost_count[all] += 1;
-	c->clock += 2ul * c->cost[COST_ATOMIC] + c->cost[own] + c->cost[all];
-	atomic_long_add(amount, &h->v[item]);
-	atomic_long_add(amount, &m->vm_stat.v[item]);
-	h->fold_cpu[h->nr_folds % FOLDS_KEPT] = c->id;
-	h->fold_at[h->nr_folds % FOLDS_KEPT] = c->clock;
-	h->nr_folds += 1;
-}
-
-/* All that this CPU has of @item, @amount, leaves it. */
-void __stat_fold_all(struct machine *m, struct stat_holder *h, enum vm_item item, long amount)
-{
-	h->cpu[world_cpu_id()]->diff[item] = 0;
-	__stat_fold(m, h, item, amount);
+	if (unlikely(h->line.holder != c->id + 1u || m->vm_stat.line.holder != c->id + 1u)) {
+		fold_from_afar(m, h, item, amount);
+		return;
+	}
+	charge2_n(COST_ATOMIC, COST_LINE_OWN, 2);
+	fold_add(m, h, item, amount);
 }
 
 /* ---- reading --------------------------------------------------------------------------------------- */

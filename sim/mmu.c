@@ -272,6 +272,15 @@ void sim_user_compute(u64 ns)
 
 /* ---- user accesses -------------------------------------------------------------------------- */
 
+#define SIM_REGIONS 8
+
+/* Second-level tables that were found, by the number of the 1 GiB region, while table_gen stays the same. */
+struct sim_regions {
+	u64 gen;
+	u64 index[SIM_REGIONS];
+	pte_t *table[SIM_REGIONS];
+};
+
 /* One call of world_user_access(). */
 struct sim_access {
 	struct sim *sim;
@@ -289,6 +298,7 @@ struct sim_access {
 	pte_t *leaf; /* the leaf table found last, while table_gen stays the same */
 	u64 leaf_index;
 	u64 leaf_gen;
+	struct sim_regions regions;
 	u64 stuck_va; /* a fault that comes back for ever is somebody's bug */
 	u32 nr_stuck;
 };
@@ -313,6 +323,7 @@ static void sim_access_init(struct sim_access *a, struct world_as *as, enum worl
 		c->w->up->fault_run && (kind == WORLD_WRITE || kind == WORLD_FILL) && a->nr_max > 1;
 	a->single = c->w->check || c->w->tracing || a->sim->heat || a->sim->slices;
 	a->leaf = NULL;
+	a->regions.gen = ~as->table_gen;
 	a->stuck_va = SIM_NEVER;
 	a->nr_stuck = 0;
 }
@@ -395,28 +406,64 @@ static int sim_fault(struct sim_access *a, u64 va, u64 max, u64 *nr)
 	return err;
 }
 
+/* The second-level table that covers @page, or NULL. */
+static noinline pte_t *sim_find_region(const struct sim_access *a, u64 page)
+{
+	pte_t *table = world_table(&a->sim->w, a->as->root);
+
+	for (unsigned int level = PTE_LEVELS - 1; level > 1; level--) {
+		pte_t entry = table[pte_index(page << PAGE_SHIFT, level)];
+
+		if (!pte_present(entry))
+			return NULL;
+		table = world_table(&a->sim->w, pte_pfn(entry));
+	}
+	return table;
+}
+
+/* The second-level entry that covers @page, or NULL: it may not be present, or huge. */
+static __always_inline pte_t *sim_find_pmd(struct sim_access *a, u64 page)
+{
+	struct sim_regions *r = &a->regions;
+	u64 index = page / (PTRS_PER_TABLE * PTRS_PER_TABLE);
+	u32 slot = index % SIM_REGIONS;
+
+	if (unlikely(r->gen != a->as->table_gen)) {
+		memset(r->index, 0xff, sizeof(r->index));
+		r->gen = a->as->table_gen;
+	}
+	if (unlikely(r->index[slot] != index)) {
+		pte_t *table = sim_find_region(a, page);
+
+		if (!table)
+			return NULL;
+		r->index[slot] = index;
+		r->table[slot] = table;
+	}
+	return &r->table[slot][page / PTRS_PER_TABLE % PTRS_PER_TABLE];
+}
+
 /* The leaf table of page @page, or NULL; *@huge is the entry, if a huge one maps it. */
-static pte_t *sim_find_leaf(struct sim_access *a, u64 page, pte_t **huge)
+static __always_inline pte_t *sim_find_leaf(struct sim_access *a, u64 page, pte_t **huge)
 {
 	u64 index = page / PTRS_PER_TABLE;
-	unsigned int level;
 	pte_t *entry;
 
 	*huge = NULL;
 	if (a->leaf && a->leaf_index == index && a->leaf_gen == a->as->table_gen)
 		return a->leaf;
 	a->leaf = NULL;
-	entry = world_walk(&a->sim->w, a->as, index * PTRS_PER_TABLE * PAGE_SIZE, &level);
-	if (!entry)
+	entry = sim_find_pmd(a, page);
+	if (!entry || !pte_present(*entry))
 		return NULL;
-	if (level) {
+	if (entry->v & PTE_HUGE) {
 		*huge = entry;
 		return NULL;
 	}
-	a->leaf = entry;
+	a->leaf = world_table(&a->sim->w, pte_pfn(*entry));
 	a->leaf_index = index;
 	a->leaf_gen = a->as->table_gen;
-	return entry;
+	return a->leaf;
 }
 
 /* Accesses entries until one does not allow it. Returns how many did. */
@@ -492,9 +539,10 @@ static int sim_access_in_order(struct sim_access *a, u64 page, u64 end)
 		}
 		if (done < nr) {
 			u64 more;
-			int err = sim_fault(a, page << PAGE_SHIFT,
-			                    min(end - page, PTRS_PER_TABLE - page % PTRS_PER_TABLE),
-			                    &more);
+			/* Where there is no leaf table yet, the first fault is one of its own. */
+			u64 max =
+				leaf ? min(end - page, PTRS_PER_TABLE - page % PTRS_PER_TABLE) : 1;
+			int err = sim_fault(a, page << PAGE_SHIFT, max, &more);
 
 			if (err)
 				return err;
@@ -544,52 +592,14 @@ static __always_inline u64 sim_permute(const struct sim_permutation *p, u64 x)
 	return x;
 }
 
-#define SIM_BATCH 32  /* entries that are fetched ahead */
-#define SIM_REGIONS 8 /* second-level tables that are remembered */
-
-struct sim_regions {
-	u64 gen;
-	u64 index[SIM_REGIONS];
-	pte_t *table[SIM_REGIONS];
-};
-
-/* The second-level table that covers @page, or NULL. */
-static pte_t *sim_find_region(const struct sim_access *a, u64 page)
-{
-	pte_t *table = world_table(&a->sim->w, a->as->root);
-
-	for (unsigned int level = PTE_LEVELS - 1; level > 1; level--) {
-		pte_t entry = table[pte_index(page << PAGE_SHIFT, level)];
-
-		if (!pte_present(entry))
-			return NULL;
-		table = world_table(&a->sim->w, pte_pfn(entry));
-	}
-	return table;
-}
+#define SIM_BATCH 32 /* entries that are fetched ahead */
 
 /* The entry that maps @page, or NULL. */
-static __always_inline pte_t *sim_find_entry(const struct sim_access *a, struct sim_regions *r,
-                                             u64 page)
+static __always_inline pte_t *sim_find_entry(struct sim_access *a, u64 page)
 {
-	u64 index = page / (PTRS_PER_TABLE * PTRS_PER_TABLE);
-	u32 slot = index % SIM_REGIONS;
-	pte_t *entry;
+	pte_t *entry = sim_find_pmd(a, page);
 
-	if (unlikely(r->gen != a->as->table_gen)) {
-		memset(r->index, 0xff, sizeof(r->index));
-		r->gen = a->as->table_gen;
-	}
-	if (unlikely(r->index[slot] != index)) {
-		pte_t *table = sim_find_region(a, page);
-
-		if (!table)
-			return NULL;
-		r->index[slot] = index;
-		r->table[slot] = table;
-	}
-	entry = &r->table[slot][page / PTRS_PER_TABLE % PTRS_PER_TABLE];
-	if (unlikely(!pte_present(*entry)))
+	if (unlikely(!entry || !pte_present(*entry)))
 		return NULL;
 	if (unlikely(entry->v & PTE_HUGE))
 		return entry;
@@ -618,7 +628,6 @@ static __always_inline u64 sim_touch_batch(const struct sim_access *a, const u64
 static int sim_access_at_random(struct sim_access *a, u64 first, u64 nr, u64 seed)
 {
 	struct sim_permutation perm;
-	struct sim_regions regions = {.gen = ~a->as->table_gen};
 	u64 page[SIM_BATCH];
 	pte_t *entry[SIM_BATCH];
 	u64 nr_ahead = 0; /* as above */
@@ -631,7 +640,7 @@ static int sim_access_at_random(struct sim_access *a, u64 first, u64 nr, u64 see
 
 		for (u64 k = 0; k < n; k++) {
 			page[k] = first + sim_permute(&perm, i + k);
-			entry[k] = sim_find_entry(a, &regions, page[k]);
+			entry[k] = sim_find_entry(a, page[k]);
 			__builtin_prefetch(entry[k], 1);
 		}
 		while (done < n) {
@@ -660,7 +669,7 @@ static int sim_access_at_random(struct sim_access *a, u64 first, u64 nr, u64 see
 			}
 			/* Tables may have come or gone. */
 			for (u64 k = done; ordered && k < n; k++)
-				entry[k] = sim_find_entry(a, &regions, page[k]);
+				entry[k] = sim_find_entry(a, page[k]);
 		}
 		i += n;
 	}

@@ -54,7 +54,7 @@ struct world_io;
  */
 struct world_line {
 	u32 id;
-	u32 version;
+	u32 version; /* goes up when a write finds that others have it, or had it: who has read it can tell */
 	union {
 		struct {
 			u16 writer; /* CPU + 1; 0: nobody */
@@ -418,6 +418,16 @@ static inline void __charge2(struct world_cpu *c, enum world_cost a, enum world_
 	c->cost_count[b] += 1;
 }
 
+/* @n of each. */
+static inline void charge2_n(enum world_cost a, enum world_cost b, u64 n)
+{
+	struct world_cpu *c = world_self;
+
+	c->clock += n * (c->cost[a] + c->cost[b]);
+	c->cost_count[a] += n;
+	c->cost_count[b] += n;
+}
+
 static inline void charge(enum world_cost op)
 {
 	__charge(world_self, op);
@@ -470,6 +480,15 @@ static inline void world_order(void)
 
 	if (unlikely(c->clock >= c->limit))
 		c->w->ops->order(c);
+}
+
+/*
+ * Is nobody due before @ns from now, no other CPU and no interrupt? Then order points until then do nothing,
+ * and it does not matter where they are.
+ */
+static inline bool world_alone_for(const struct world_cpu *c, u64 ns)
+{
+	return c->clock + ns < c->limit;
 }
 
 /*
@@ -571,9 +590,9 @@ static inline enum world_cost __world_line_write(const struct world_cpu *c, stru
 {
 	enum world_cost cost = COST_LINE_OWN;
 
-	l->version += 1;
 	if (likely(l->holder == c->id + 1u))
 		return cost;
+	l->version += 1;
 	if (l->writer == c->id + 1)
 		cost = COST_LINE_SOCKET; /* Others have copies: they must be told. Where is not kept. */
 	else if (l->writer)
@@ -833,7 +852,6 @@ static __always_inline void __spins_held(struct world_cpu *c, struct spinlock *l
 	st->hold_ns += held * nr;
 	if (held > st->hold_ns_max)
 		st->hold_ns_max = held;
-	l->line.version += nr;
 	l->free_at = end;
 }
 
@@ -980,7 +998,6 @@ static __always_inline bool __rwsem_is_at_hand(const struct world_cpu *c,
 static __always_inline void __down_read_paid(struct world_cpu *c, struct rw_semaphore *s, u64 now)
 {
 	s->nr_readers += 1;
-	s->line.version += 1;
 	if (s->nr_readers == 1)
 		s->taken_at = now;
 	c->ledger->lock[s->class].acquisitions += 1;
@@ -988,7 +1005,6 @@ static __always_inline void __down_read_paid(struct world_cpu *c, struct rw_sema
 
 static __always_inline void __up_read_paid(struct world_cpu *c, struct rw_semaphore *s)
 {
-	s->line.version += 1;
 	__reader_leaves(c, s);
 }
 
@@ -998,7 +1014,6 @@ static __always_inline void __reads_held(struct world_cpu *c, struct rw_semaphor
 {
 	struct ledger_lock_stat *st = &c->ledger->lock[s->class];
 
-	s->line.version += 2 * nr;
 	s->taken_at = c->clock - held;
 	st->acquisitions += nr;
 	st->hold_ns += held * nr;
