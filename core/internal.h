@@ -106,6 +106,10 @@ struct ahead_reads {
 	u32 nr_left;   /* faults of the run that are still to come, one by one */
 };
 
+/* Huge pages, by order. */
+#define MTHP_MIN_ORDER 2u
+#define MTHP_MAX_ORDER 9u
+
 struct cpu_data {
 	u64 event[NR_VM_EVENTS]; /* (o) */
 	struct cpu_pagevecs pvec;
@@ -114,12 +118,14 @@ struct cpu_data {
 	struct work_struct stat_work;  /* itself or by this */
 	struct stat_cpu *stat_free;    /* (o) stat_cpus not in use, linked: see vmstat.c */
 	u64 swap_next[MAX_SWAPFILES];  /* cluster the CPU allocates from: next slot + 1; 0: none */
-	long committed;                /* (o) not yet in machine->vm_committed_as */
-	u32 nr_dirtied;                /* (o) since balance_dirty_pages() was last called */
-	u32 dirty_leaks;               /* (o) dirtied by tasks that ended before they paid */
-	struct ahead_reads ahead;      /* (o) */
-	u32 nr_xa_nodes;               /* (o) index nodes in stock: xa_preload() */
-	u32 xa_nodes[XA_STOCK_MAX];    /* (o) their handles */
+	swp_entry_t
+		swap_cluster_next[MTHP_MAX_ORDER + 1]; /* (o) 6.12: the same by order; 0: none */
+	long committed;                                /* (o) not yet in machine->vm_committed_as */
+	u32 nr_dirtied;             /* (o) since balance_dirty_pages() was last called */
+	u32 dirty_leaks;            /* (o) dirtied by tasks that ended before they paid */
+	struct ahead_reads ahead;   /* (o) */
+	u32 nr_xa_nodes;            /* (o) index nodes in stock: xa_preload() */
+	u32 xa_nodes[XA_STOCK_MAX]; /* (o) their handles */
 };
 
 enum slab_kind {
@@ -159,8 +165,6 @@ struct first_touch {
 };
 
 /* Counters per size of huge page: mthp.c. */
-#define MTHP_MIN_ORDER 2u
-#define MTHP_MAX_ORDER 9u
 enum mthp_stat {
 	MTHP_ANON_FAULT_ALLOC,
 	MTHP_ANON_FAULT_FALLBACK,
@@ -278,7 +282,7 @@ struct machine {
 	struct page *(*slowpath)(struct machine *m, gfp_t gfp, unsigned int order);
 	void (*get_scan_count)(struct machine *m, struct lruvec *lruvec, void *sc,
 	                       unsigned long *nr);
-	swp_entry_t (*get_swap_slot)(struct machine *m, struct swap_info_struct *si);
+	swp_entry_t (*get_swap_slot)(struct machine *m, struct swap_info_struct *si, u32 order);
 
 	bool booted;
 };
@@ -1191,19 +1195,21 @@ void swap_destroy(struct machine *m);
 #define COUNT_CONTINUED 0x80
 
 /* A slot with count 0 and SWAP_HAS_CACHE; .v == 0: none. Slot 0 of an area (the header) is never given out. */
-swp_entry_t get_swap_pages(struct machine *m, u32 nr); /* 1, or a huge page's, in a row */
+swp_entry_t get_swap_pages(struct machine *m, u32 order); /* so many in a row */
 static inline swp_entry_t get_swap_page(struct machine *m)
 {
-	return get_swap_pages(m, 1);
+	return get_swap_pages(m, 0);
 }
 
 int swap_duplicate(struct machine *m, swp_entry_t entry);    /* one more pte; -ENOMEM */
 int swapcache_prepare(struct machine *m, swp_entry_t entry); /* take HAS_CACHE: -EEXIST, -ENOENT */
 void swap_free(struct machine *m, swp_entry_t entry);        /* one pte less */
+void swap_free_nr(struct machine *m, swp_entry_t entry, u32 nr); /* of ptes in a row */
 void swapcache_free_nr(struct machine *m, swp_entry_t entry, u32 nr);
 void swapcache_free(struct machine *m, swp_entry_t entry); /* HAS_CACHE dropped */
 bool free_swap_and_cache(struct machine *m,
                          swp_entry_t entry); /* swap_free, and the cached page if last */
+void free_swap_and_cache_nr(struct machine *m, swp_entry_t entry, u32 nr);
 bool try_to_free_swap(struct machine *m,
                       struct page *page); /* page locked; leaves the cache if no pte needs it */
 bool reuse_swap_page(struct machine *m,

@@ -17,20 +17,27 @@
 /* Up to this many levels of COUNT_CONTINUED, a byte each in Linux. */
 #define SWAP_CONT_MAX 0x7f
 
+#define SWAP_NR_ORDERS 10 /* huge pages' and what is smaller */
+
 /* A run of 2^cluster_shift slots, aligned. Links are cluster numbers + 1. */
 struct swap_cluster {
 	struct spinlock lock; /* 6.12 on */
 	u32 next;             /* (l) */
 	u32 prev;             /* (l) 6.12 on: these lists are left from the middle */
 	u16 count;            /* (S) slots in use */
-	u8 list;              /* (l) enum swap_cluster_list */
+	u8 list;              /* (S, l) enum swap_cluster_list */
+	u8 order;             /* (S) of what was put in it first; 6.12 on */
 };
 
-/* Which list a cluster is on. 3.12 has the first only, and clusters in use are on none. */
+/*
+ * Which list a cluster is on. 3.12 has the first only, and clusters in use are on none. From 6.12 on there
+ * are nonfull and frag lists for each order: add it to the first.
+ */
 enum swap_cluster_list {
 	SWAP_CLUSTERS_FREE,
-	SWAP_CLUSTERS_NONFULL, /* 6.12 on */
-	SWAP_CLUSTERS_FULL,    /* 6.12 on */
+	SWAP_CLUSTERS_NONFULL, /* slots have been given back since slots were last looked for */
+	SWAP_CLUSTERS_FRAG = SWAP_CLUSTERS_NONFULL + SWAP_NR_ORDERS, /* none have */
+	SWAP_CLUSTERS_FULL = SWAP_CLUSTERS_FRAG + SWAP_NR_ORDERS,
 	NR_SWAP_CLUSTER_LISTS,
 	SWAP_CLUSTERS_NONE = NR_SWAP_CLUSTER_LISTS
 };
@@ -38,6 +45,7 @@ enum swap_cluster_list {
 struct swap_cluster_head {
 	u32 first;
 	u32 last;
+	u32 nr;
 };
 
 /* What a RAM disk stores: zram.c. Changed between order points. */
@@ -67,15 +75,16 @@ struct swap_info_struct {
 	u64 max;                 /* (c) slots, the header included */
 	u64 pages;               /* (c) usable slots */
 
-	struct spinlock lock; /* taken with interrupts on */
-	u64 inuse_pages;      /* (l) */
-	u64 lowest_bit;       /* (l) no free slot below; 4.0 */
-	u64 highest_bit;      /* (l) none above; 0: full */
-	u64 cluster_next;     /* (l) rotating: where the run goes on; 6.12: also the next slot */
-	s64 cluster_nr;       /* (l) rotating: slots left in the run */
-	u8 *swap_map;         /* (S) [max] */
-	u32 *continued;       /* (S) [max] what COUNT_CONTINUED stands for, in units of 0x3f */
-	u8 *cont_levels;      /* (S) continuation frames per page of the map */
+	struct spinlock lock;     /* taken with interrupts on */
+	u64 inuse_pages;          /* (l) */
+	u64 lowest_bit;           /* (l) no free slot below; 4.0 */
+	u64 highest_bit;          /* (l) none above; 0: full */
+	u64 cluster_next;         /* (l) rotating: where the run goes on */
+	s64 cluster_nr;           /* (l) rotating: slots left in the run */
+	u64 next[SWAP_NR_ORDERS]; /* (a) rotating, 6.12: where the next search begins; 0: nowhere */
+	u8 *swap_map;             /* (S) [max] */
+	u32 *continued;           /* (S) [max] what COUNT_CONTINUED stands for, in units of 0x3f */
+	u8 *cont_levels;          /* (S) continuation frames per page of the map */
 
 	struct swap_cluster *cluster; /* [nr_clusters]; NULL: found by scanning */
 	u64 nr_clusters;              /* (c) */
@@ -122,9 +131,9 @@ void swapcache_free_unlock(struct swap_info_struct *si, swp_entry_t entry);
  * held. True if the slot is free now. */
 bool try_to_reclaim_swap(struct machine *m, struct swap_info_struct *si, u64 offset);
 
-/* Bookkeeping of a slot that is taken (map 0 so far) or has become free; slot lock held. */
-void swap_range_alloc(struct swap_info_struct *si, u64 offset);
-void swap_range_free(struct swap_info_struct *si, u64 offset);
+/* Bookkeeping of slots in a row that are taken (map 0 so far) or have become free; si->lock held. */
+void swap_range_alloc(struct swap_info_struct *si, u64 offset, u32 nr);
+void swap_range_free(struct swap_info_struct *si, u64 offset, u32 nr);
 
 /* [task] -EINVAL: no swap; -ENOMEM: no room for what is there; -EIO, -EINTR. */
 int do_swapoff(struct machine *m, u32 disk);
@@ -134,18 +143,27 @@ void swap_free_map_frames(struct machine *m, struct swap_info_struct *si); /* sw
 
 #define SWAP_START_STREAM 0x53575000 /* random numbers: where a solid-state disk starts */
 
-/* Slots of @si for the swap cache (map becomes SWAP_HAS_CACHE). No lock held; .v == 0: none. */
-swp_entry_t get_swap_slot_3_12(struct machine *m, struct swap_info_struct *si);
-swp_entry_t get_swap_slot_6_12(struct machine *m, struct swap_info_struct *si);
-swp_entry_t get_swap_cluster(struct machine *m, struct swap_info_struct *si); /* 6.12 */
+/* 2^@order slots of @si for the swap cache (map becomes SWAP_HAS_CACHE). No lock held; .v == 0: none. */
+swp_entry_t get_swap_slot_3_12(struct machine *m, struct swap_info_struct *si, u32 order);
 
 /* Builds the lists of free clusters. */
 void swap_clusters_init(struct machine *m, struct swap_info_struct *si);
 
-/* A slot of the cluster was taken or freed. 3.12: si->lock held; 6.12: the cluster's. */
-void inc_cluster_info_page(struct swap_info_struct *si, u64 offset);
+/* A slot of the cluster was freed, 3.12; si->lock held. */
 void dec_cluster_info_page(struct swap_info_struct *si, u64 offset);
 void swap_clusters_audit(struct swap_info_struct *si);
+
+/* ---- swap_cluster.c -------------------------------------------------------------------------- */
+
+swp_entry_t get_swap_slot_6_12(struct machine *m, struct swap_info_struct *si, u32 order);
+/* The same from the cluster that this CPU has, whichever area it is in. */
+swp_entry_t swap_alloc_fast(struct machine *m, u32 order);
+/* @nr slots of one cluster, whose lock is held, have become free. */
+void cluster_slots_freed(struct swap_info_struct *si, u64 offset, u32 nr);
+void cluster_audit(const struct swap_info_struct *si, const struct swap_cluster *c);
+
+/* Entries from @pte on, at most @max, that name one slot after the other; the first names one. To 6.11: 1. */
+u32 swap_pte_batch(const struct machine *m, const pte_t *pte, u32 max);
 
 /* ---- swap_state.c ---------------------------------------------------------------------------- */
 
@@ -160,7 +178,7 @@ static inline struct spinlock *swap_tree_lock(struct machine *m, swp_entry_t ent
 struct page *find_get_swap_page(struct machine *m, swp_entry_t entry);
 int add_to_swap_cache(struct machine *m, struct page *page, swp_entry_t entry, u64 *shadow);
 int swap_cache_replace(struct machine *m, struct page *old, struct page *new);
-void clear_shadow_from_swap_cache(struct machine *m, swp_entry_t entry);
+void clear_shadow_from_swap_cache(struct machine *m, swp_entry_t entry, u32 nr);
 u32 swapin_nr_pages(u64 prev_offset, u64 offset, u32 hits, u32 max_pages, u32 prev_win);
 void swap_cache_audit(struct machine *m, struct swap_info_struct *si);
 

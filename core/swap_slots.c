@@ -1,5 +1,5 @@
 /*
- * How free swap slots are found (the other half of Linux mm/swapfile.c).
+ * How free swap slots are found to 6.11 (the other half of Linux mm/swapfile.c).
  *
  * 3.12 to 6.11: on a rotating disk, runs of 256 neighbouring slots, the lowest such run on the disk
  * first, so that what is swapped out together lies together and near the start; when there is no
@@ -8,88 +8,19 @@
  * the search of rotating disks goes on where the last one stood, through other CPUs' clusters too.
  * Searching looks at a byte per slot, with si->lock dropped.
  *
- * From 6.12 on: every cluster is on a list, free, nonfull or full, and has a lock of its own. A CPU
- * goes on in its cluster, then takes a free one, then a nonfull one; nothing is searched for
- * beyond a cluster. Rotating disks have one current cluster for all CPUs. The lists for larger
- * orders, and with them the fragmented clusters, are left out, because all pages are of order 0.
- *
  * While swap is more than half full (vm_swap_full()), a slot that only the swap cache holds is
- * taken from it in passing, or, from 6.12 on, once free and nonfull clusters have run out.
+ * taken from it in passing. 6.12's cluster lists are in swap_cluster.c.
  *
  * Left out: the per-CPU slot caches of 4.11 to 6.13; discard.
  */
 #include <string.h>
 
 #include "core/internal.h"
-#include "core/swap.h"
+#include "core/swap_cluster.h"
 #include "lib/random.h"
 
 /* Looks at this many slots before it offers its CPU to others. */
 #define LATENCY_LIMIT 256
-
-/* ---- lists of clusters -------------------------------------------------------------------------- */
-
-static struct swap_cluster *cluster_at(const struct swap_info_struct *si, u32 link)
-{
-	return &si->cluster[link - 1];
-}
-
-static u32 cluster_link(const struct swap_info_struct *si, const struct swap_cluster *c)
-{
-	return (u32)(c - si->cluster) + 1;
-}
-
-static void cluster_list_del(struct swap_info_struct *si, struct swap_cluster *c)
-{
-	struct swap_cluster_head *head = &si->clusters[c->list];
-
-	if (c->prev)
-		cluster_at(si, c->prev)->next = c->next;
-	else
-		head->first = c->next;
-	if (c->next)
-		cluster_at(si, c->next)->prev = c->prev;
-	else
-		head->last = c->prev;
-	c->list = SWAP_CLUSTERS_NONE;
-}
-
-static void cluster_list_add_tail(struct swap_info_struct *si, struct swap_cluster *c,
-                                  enum swap_cluster_list list)
-{
-	struct swap_cluster_head *head = &si->clusters[list];
-	u32 link = cluster_link(si, c);
-
-	c->list = (u8)list;
-	c->next = 0;
-	c->prev = head->last;
-	if (head->last)
-		cluster_at(si, head->last)->next = link;
-	else
-		head->first = link;
-	head->last = link;
-}
-
-static u32 cluster_size(const struct swap_info_struct *si)
-{
-	return 1u << si->cluster_shift;
-}
-
-static u64 cluster_start(const struct swap_info_struct *si, const struct swap_cluster *c)
-{
-	return (u64)(c - si->cluster) << si->cluster_shift;
-}
-
-static u64 cluster_end(const struct swap_info_struct *si, const struct swap_cluster *c)
-{
-	return min_t(u64, cluster_start(si, c) + cluster_size(si), si->max);
-}
-
-/* Usable slots. */
-static u32 cluster_capacity(const struct swap_info_struct *si, const struct swap_cluster *c)
-{
-	return (u32)(cluster_end(si, c) - cluster_start(si, c)) - (c == si->cluster);
-}
 
 /*
  * Solid-state disks start at a random cluster, to spread the wear (to 6.11). The first cluster is
@@ -108,56 +39,27 @@ void swap_clusters_init(struct machine *m, struct swap_info_struct *si)
 
 		si->cluster_next = 1 + r % si->highest_bit;
 		first = si->cluster_next >> si->cluster_shift;
-	} else {
-		si->cluster_next = 0;
 	}
 	for (u64 i = 0; i < si->nr_clusters; i++) {
 		struct swap_cluster *c = &si->cluster[(first + i) % si->nr_clusters];
-		bool part = cluster_capacity(si, c) < cluster_size(si);
 
 		spin_lock_init(m->world, &c->lock, LOCK_SWAP_INFO);
 		c->list = SWAP_CLUSTERS_NONE;
-		if (!part)
+		if (cluster_is_whole(si, c))
 			cluster_list_add_tail(si, c, SWAP_CLUSTERS_FREE);
 		else if (si->by_list)
 			cluster_list_add_tail(si, c, SWAP_CLUSTERS_NONFULL);
 	}
 }
 
-/* The list a cluster of 6.12 belongs on. */
-static enum swap_cluster_list cluster_list_for(const struct swap_info_struct *si,
-                                               const struct swap_cluster *c)
-{
-	u32 capacity = cluster_capacity(si, c);
-
-	if (c->count == capacity)
-		return SWAP_CLUSTERS_FULL;
-	return c->count || capacity < cluster_size(si) ? SWAP_CLUSTERS_NONFULL : SWAP_CLUSTERS_FREE;
-}
-
-/* 6.12, cluster lock held. */
-static void cluster_relocate(struct swap_info_struct *si, struct swap_cluster *c)
-{
-	enum swap_cluster_list list = cluster_list_for(si, c);
-
-	if (c->list == list)
-		return;
-	spin_lock(&si->lock);
-	cluster_list_del(si, c);
-	cluster_list_add_tail(si, c, list);
-	spin_unlock(&si->lock);
-}
-
 /* A cluster that is used for the first time leaves the free list, whose head it is. */
-void inc_cluster_info_page(struct swap_info_struct *si, u64 offset)
+static void inc_cluster_info_page(struct swap_info_struct *si, u64 offset)
 {
 	struct swap_cluster *c = &si->cluster[offset >> si->cluster_shift];
 
 	c->count += 1;
 	VM_BUG_ON(c->count > cluster_capacity(si, c));
-	if (si->by_list)
-		cluster_relocate(si, c);
-	else if (c->list == SWAP_CLUSTERS_FREE)
+	if (c->list == SWAP_CLUSTERS_FREE)
 		cluster_list_del(si, c);
 }
 
@@ -167,9 +69,7 @@ void dec_cluster_info_page(struct swap_info_struct *si, u64 offset)
 
 	VM_BUG_ON(!c->count);
 	c->count -= 1;
-	if (si->by_list)
-		cluster_relocate(si, c);
-	else if (!c->count && cluster_capacity(si, c) == cluster_size(si))
+	if (!c->count && cluster_is_whole(si, c))
 		cluster_list_add_tail(si, c, SWAP_CLUSTERS_FREE);
 }
 
@@ -415,17 +315,19 @@ static u64 scan_swap_map(struct machine *m, struct swap_info_struct *si)
 	}
 }
 
-swp_entry_t get_swap_slot_3_12(struct machine *m, struct swap_info_struct *si)
+swp_entry_t get_swap_slot_3_12(struct machine *m, struct swap_info_struct *si, u32 order)
 {
 	swp_entry_t entry = {0};
 	u64 offset;
 
+	if (order) /* (4.13 to 6.11 took a free cluster for a huge page, where it does not rotate.) */
+		return entry;
 	spin_lock(&si->lock);
 	offset = scan_swap_map(m, si);
 	if (offset) {
 		VM_BUG_ON(si->swap_map[offset]);
 		charge(COST_SWAP_MAP);
-		swap_range_alloc(si, offset);
+		swap_range_alloc(si, offset, 1);
 		si->swap_map[offset] = SWAP_HAS_CACHE;
 		if (si->cluster)
 			inc_cluster_info_page(si, offset);
@@ -433,137 +335,6 @@ swp_entry_t get_swap_slot_3_12(struct machine *m, struct swap_info_struct *si)
 		entry = swp_entry(si->type, offset);
 	}
 	spin_unlock(&si->lock);
-	return entry;
-}
-
-/* ---- 6.12: cluster lists --------------------------------------------------------------------------- */
-
-/* Where the next search begins: each CPU's own, or one for all on a rotating disk. Slot + 1. */
-static u64 *next_slot_6_12(struct machine *m, struct swap_info_struct *si)
-{
-	return si->rotating ? &si->cluster_next : &this_cpu(m)->swap_next[si->type];
-}
-
-/* A free slot of @c from @offset on, taken; 0: none. */
-static u64 cluster_take_slot(struct machine *m, struct swap_info_struct *si, struct swap_cluster *c,
-                             u64 offset)
-{
-	u64 end = cluster_end(si, c);
-
-	spin_lock(&c->lock);
-	for (; offset < end && si->swap_map[offset]; offset++)
-		charge(COST_SWAP_SCAN);
-	if (offset < end) {
-		charge(COST_SWAP_SCAN);
-		charge(COST_SWAP_MAP);
-		si->swap_map[offset] = SWAP_HAS_CACHE;
-		inc_cluster_info_page(si, offset);
-		spin_lock(&si->lock);
-		swap_range_alloc(si, offset);
-		spin_unlock(&si->lock);
-		*next_slot_6_12(m, si) = offset + 1 < end ? offset + 2 : 0;
-	}
-	spin_unlock(&c->lock);
-	return offset < end ? offset : 0;
-}
-
-/* The first cluster of @list, which goes to its end, so that CPUs spread over several. */
-static struct swap_cluster *cluster_list_next(struct swap_info_struct *si,
-                                              enum swap_cluster_list list)
-{
-	struct swap_cluster *c = NULL;
-
-	spin_lock(&si->lock);
-	if (si->clusters[list].first) {
-		c = cluster_at(si, si->clusters[list].first);
-		cluster_list_del(si, c);
-		cluster_list_add_tail(si, c, list);
-	}
-	spin_unlock(&si->lock);
-	return c;
-}
-
-static u64 cluster_list_take(struct machine *m, struct swap_info_struct *si,
-                             enum swap_cluster_list list)
-{
-	struct swap_cluster *c;
-	u64 slot;
-
-	/* Another CPU may take a cluster's last slot between the list and the cluster's lock. */
-	while ((c = cluster_list_next(si, list))) {
-		slot = cluster_take_slot(m, si, c, cluster_start(si, c));
-		if (slot)
-			return slot;
-		world_order();
-	}
-	return 0;
-}
-
-/* Linux: swap_reclaim_full_clusters(). One cluster's slots that only the swap cache holds. */
-static void swap_reclaim_full_cluster(struct machine *m, struct swap_info_struct *si)
-{
-	struct swap_cluster *c = cluster_list_next(si, SWAP_CLUSTERS_FULL);
-
-	if (!c)
-		return;
-	for (u64 i = cluster_start(si, c); i < cluster_end(si, c); i++) {
-		charge(COST_SWAP_SCAN);
-		if (si->swap_map[i] == SWAP_HAS_CACHE)
-			try_to_reclaim_swap(m, si, i);
-	}
-}
-
-swp_entry_t get_swap_slot_6_12(struct machine *m, struct swap_info_struct *si)
-{
-	u64 next = *next_slot_6_12(m, si);
-	u64 slot = 0;
-
-	if (next)
-		slot = cluster_take_slot(m, si, &si->cluster[(next - 1) >> si->cluster_shift],
-		                         next - 1);
-	if (!slot)
-		slot = cluster_list_take(m, si, SWAP_CLUSTERS_FREE);
-	if (!slot)
-		slot = cluster_list_take(m, si, SWAP_CLUSTERS_NONFULL);
-	if (!slot && vm_swap_full(m)) {
-		swap_reclaim_full_cluster(m, si);
-		slot = cluster_list_take(m, si, SWAP_CLUSTERS_NONFULL);
-		if (!slot)
-			slot = cluster_list_take(m, si, SWAP_CLUSTERS_FREE);
-	}
-	return slot ? swp_entry(si->type, slot) : (swp_entry_t){0};
-}
-
-/*
- * A whole free cluster, for a huge page: its slots, the first of them; .v == 0: there is none. (A rotating
- * disk's current cluster is not looked at.)
- */
-swp_entry_t get_swap_cluster(struct machine *m, struct swap_info_struct *si)
-{
-	swp_entry_t entry = {0};
-	struct swap_cluster *c;
-
-	while (!entry.v && (c = cluster_list_next(si, SWAP_CLUSTERS_FREE))) {
-		u64 start = cluster_start(si, c);
-
-		spin_lock(&c->lock);
-		if (!c->count) {
-			charge_n(COST_SWAP_SCAN, cluster_size(si));
-			charge(COST_SWAP_MAP);
-			c->count = (u16)cluster_size(si);
-			cluster_relocate(si, c);
-			spin_lock(&si->lock);
-			for (u64 i = start; i < start + cluster_size(si); i++) {
-				si->swap_map[i] = SWAP_HAS_CACHE;
-				swap_range_alloc(si, i);
-			}
-			spin_unlock(&si->lock);
-			entry = swp_entry(si->type, start);
-		}
-		spin_unlock(&c->lock);
-		world_order();
-	}
-	(void)m;
 	return entry;
 }
 
@@ -581,13 +352,15 @@ void swap_clusters_audit(struct swap_info_struct *si)
 			count += si->swap_map[s] != 0;
 		VM_BUG_ON_MSG(count != c->count, "swap cluster %lu: %u slots used, counted %u", i,
 		              count, c->count);
-		VM_BUG_ON(si->by_list && c->list != cluster_list_for(si, c));
-		VM_BUG_ON(!si->by_list &&
-		          (c->list == SWAP_CLUSTERS_FREE) !=
-		                  (!count && cluster_capacity(si, c) == cluster_size(si)));
+		if (si->by_list)
+			cluster_audit(si, c);
+		else
+			VM_BUG_ON((c->list == SWAP_CLUSTERS_FREE) !=
+			          (!count && cluster_is_whole(si, c)));
 		nr_listed += c->list != SWAP_CLUSTERS_NONE;
 	}
 	for (int l = 0; l < NR_SWAP_CLUSTER_LISTS; l++) {
+		u32 nr = 0;
 		u32 prev = 0;
 
 		for (u32 link = si->clusters[l].first; link; link = cluster_at(si, link)->next) {
@@ -595,8 +368,9 @@ void swap_clusters_audit(struct swap_info_struct *si)
 			VM_BUG_ON(cluster_at(si, link)->prev != prev);
 			VM_BUG_ON(!nr_listed--);
 			prev = link;
+			nr += 1;
 		}
-		VM_BUG_ON(si->clusters[l].last != prev);
+		VM_BUG_ON(si->clusters[l].last != prev || si->clusters[l].nr != nr);
 	}
 	VM_BUG_ON(nr_listed);
 }

@@ -101,16 +101,18 @@ int add_to_swap_cache(struct machine *m, struct page *page, swp_entry_t entry, u
 }
 
 /*
- * A huge page in the cache has a slot, and a reference, for each of its pages. Each place names its page; the
- * state is the head's. Page locked; the caller holds the slots.
+ * A large page in the cache has a slot, and a reference, for each of its pages. Each place names its page; the
+ * state is the head's. Page locked; the caller holds the slots. -ENOMEM: no node for the tree.
  */
-static void add_huge_to_swap_cache(struct machine *m, struct page *head, swp_entry_t entry)
+static int add_huge_to_swap_cache(struct machine *m, struct page *head, swp_entry_t entry)
 {
 	u64 *slot = &swap_info(m, entry)->cache[swp_offset(entry)];
 	struct spinlock *lock = swap_tree_lock(m, entry);
 	u32 nr = compound_nr(head);
 
 	VM_BUG_ON(!page_test(head, PG_locked) || page_test(head, PG_swapcache));
+	if (world_should_fail(m->world, WORLD_FAIL_RADIX))
+		return -ENOMEM;
 	prep_tails(m, head);
 	head->refcount += (s32)nr;
 	page_set(head, PG_swapcache);
@@ -124,20 +126,25 @@ static void add_huge_to_swap_cache(struct machine *m, struct page *head, swp_ent
 	}
 	mod_swapcache(m, head, nr);
 	spin_unlock_irq(lock);
+	return 0;
 }
 
 bool add_huge_to_swap(struct machine *m, struct page *head)
 {
+	bool done = false;
 	swp_entry_t entry;
 
 	span_enter(SPAN_ADD_TO_SWAP);
-	entry = get_swap_pages(m, compound_nr(head));
+	entry = get_swap_pages(m, compound_order(head));
 	if (entry.v) {
-		add_huge_to_swap_cache(m, head, entry);
-		page_set(head, PG_dirty);
+		done = !add_huge_to_swap_cache(m, head, entry);
+		if (done)
+			page_set(head, PG_dirty);
+		else
+			swapcache_free_nr(m, entry, compound_nr(head));
 	}
 	span_exit();
-	return entry.v != 0;
+	return done;
 }
 
 /* The cache's references are the caller's now. */
@@ -216,18 +223,23 @@ u64 get_shadow_from_swap_cache(struct machine *m, swp_entry_t entry)
 	return v & 1 ? v >> 1 : 0;
 }
 
-/* @entry's slot becomes free: what its next page will be is not what the last one was. */
-void clear_shadow_from_swap_cache(struct machine *m, swp_entry_t entry)
+/* @nr slots of one cluster become free: what their next pages will be is not what the last ones were. */
+void clear_shadow_from_swap_cache(struct machine *m, swp_entry_t entry, u32 nr)
 {
 	u64 *slot = &swap_info(m, entry)->cache[swp_offset(entry)];
 	struct spinlock *lock = swap_tree_lock(m, entry);
+	u32 first = 0;
 
-	if (!(*slot & 1))
+	while (first < nr && !(slot[first] & 1))
+		first++;
+	if (first == nr)
 		return;
 	spin_lock_irq(lock);
 	charge(COST_RADIX);
-	if (*slot & 1)
-		*slot = 0;
+	charge_n(COST_PTE, nr - 1);
+	for (u32 i = first; i < nr; i++)
+		if (slot[i] & 1)
+			slot[i] = 0;
 	spin_unlock_irq(lock);
 }
 

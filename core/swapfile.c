@@ -195,13 +195,13 @@ static void swap_avail_del(struct swap_info_struct *si)
 }
 
 /* si->lock held. */
-void swap_range_alloc(struct swap_info_struct *si, u64 offset)
+void swap_range_alloc(struct swap_info_struct *si, u64 offset, u32 nr)
 {
 	if (offset == si->lowest_bit)
-		si->lowest_bit += 1;
-	if (offset == si->highest_bit)
-		si->highest_bit -= 1;
-	si->inuse_pages += 1;
+		si->lowest_bit += nr;
+	if (offset + nr - 1 == si->highest_bit)
+		si->highest_bit -= nr;
+	si->inuse_pages += nr;
 	if (si->inuse_pages == si->pages) {
 		si->lowest_bit = si->max;
 		si->highest_bit = 0;
@@ -210,49 +210,50 @@ void swap_range_alloc(struct swap_info_struct *si, u64 offset)
 }
 
 /* si->lock held. */
-void swap_range_free(struct swap_info_struct *si, u64 offset)
+void swap_range_free(struct swap_info_struct *si, u64 offset, u32 nr)
 {
+	u64 last = offset + nr - 1;
 	bool was_full = !si->highest_bit;
 
 	if (offset < si->lowest_bit)
 		si->lowest_bit = offset;
-	if (offset > si->highest_bit) {
-		si->highest_bit = offset;
+	if (last > si->highest_bit) {
+		si->highest_bit = last;
 		if (was_full)
 			swap_avail_add(si);
 	}
-	atomic_long_add(1, &si->machine->nr_swap_pages);
-	si->inuse_pages -= 1;
+	atomic_long_add(nr, &si->machine->nr_swap_pages);
+	si->inuse_pages -= nr;
 }
 
-/* Slot @offset has become free. Slot lock held. */
-static void swap_slot_release(struct swap_info_struct *si, u64 offset)
+/* @nr slots from @offset on have become free; more than one: 6.12. Slot lock held. */
+static void swap_slots_release(struct swap_info_struct *si, u64 offset, u32 nr)
 {
 	charge(COST_SWAP_SLOT);
-	clear_shadow_from_swap_cache(si->machine, swp_entry(si->type, offset));
+	clear_shadow_from_swap_cache(si->machine, swp_entry(si->type, offset), nr);
 	if (si->by_list) {
-		dec_cluster_info_page(si, offset);
+		cluster_slots_freed(si, offset, nr);
 		spin_lock(&si->lock);
-		swap_range_free(si, offset);
+		swap_range_free(si, offset, nr);
 		spin_unlock(&si->lock);
 	} else {
 		if (si->cluster)
 			dec_cluster_info_page(si, offset);
-		swap_range_free(si, offset);
+		swap_range_free(si, offset, nr);
 	}
 	if (!si->ram)
 		return;
 	/* Linux: swap_slot_free_notify(), since 2.6.35. */
-	zram_free(si->machine, si, offset);
-	world_disk_discard(si->machine->world, si->disk, offset * 8, 8);
+	for (u32 i = 0; i < nr; i++)
+		zram_free(si->machine, si, offset + i);
+	world_disk_discard(si->machine->world, si->disk, offset * 8, 8 * nr);
 }
 
 /* Drops a pte's count, or the cache's hold. Slot lock held. Returns what is left in the map. */
-static u8 swap_entry_free(struct swap_info_struct *si, u64 offset, bool cache)
+static u8 swap_map_dec(struct swap_info_struct *si, u64 offset, bool cache)
 {
 	u8 *map = &si->swap_map[offset];
 
-	charge(COST_SWAP_MAP);
 	if (cache) {
 		VM_BUG_ON(!(*map & SWAP_HAS_CACHE));
 		*map &= ~SWAP_HAS_CACHE;
@@ -267,9 +268,19 @@ static u8 swap_entry_free(struct swap_info_struct *si, u64 offset, bool cache)
 		if (!si->continued[offset])
 			*map &= ~COUNT_CONTINUED;
 	}
-	if (!*map)
-		swap_slot_release(si, offset);
 	return *map;
+}
+
+/* The same, and gives back the slot if nothing is left. */
+static u8 swap_entry_free(struct swap_info_struct *si, u64 offset, bool cache)
+{
+	u8 left;
+
+	charge(COST_SWAP_MAP);
+	left = swap_map_dec(si, offset, cache);
+	if (!left)
+		swap_slots_release(si, offset, 1);
+	return left;
 }
 
 static u8 swap_entry_put(struct machine *m, swp_entry_t entry, bool cache)
@@ -296,10 +307,66 @@ void swapcache_free(struct machine *m, swp_entry_t entry)
 	swap_entry_put(m, entry, true);
 }
 
+/*
+ * @nr slots of one cluster lose a count each, or the cache's hold, under one hold of its lock, and those that
+ * become free are given back in runs. True: only the cache holds some of them now.
+ */
+static bool swap_cluster_put(struct swap_info_struct *si, u64 offset, u32 nr, bool cache)
+{
+	struct spinlock *lock = swap_slot_lock(si, offset);
+	bool only_cache = false;
+	u32 run = 0;
+
+	spin_lock(lock);
+	charge(COST_SWAP_MAP);
+	charge_n(COST_SWAP_SCAN, nr);
+	for (u32 i = 0; i < nr; i++) {
+		u8 left = swap_map_dec(si, offset + i, cache);
+
+		only_cache |= left == SWAP_HAS_CACHE;
+		run += !left;
+		if (run && (left || i + 1 == nr)) {
+			swap_slots_release(si, offset + i + !left - run, run);
+			run = 0;
+		}
+	}
+	spin_unlock(lock);
+	return only_cache;
+}
+
+/* Slots in a row; to 6.11 one by one. */
+static bool swap_entries_put(struct machine *m, swp_entry_t entry, u32 nr, bool cache)
+{
+	struct swap_info_struct *si = swap_info(m, entry);
+	u64 offset = swp_offset(entry);
+	bool only_cache = false;
+
+	VM_BUG_ON(offset + nr > si->max);
+	while (nr) {
+		u32 n = 1;
+
+		if (si->by_list)
+			n = min(nr, (1u << si->cluster_shift) -
+			                    (u32)(offset & ((1u << si->cluster_shift) - 1)));
+		if (n > 1)
+			only_cache |= swap_cluster_put(si, offset, n, cache);
+		else
+			only_cache |= swap_entry_put(m, swp_entry(si->type, offset), cache) ==
+			              SWAP_HAS_CACHE;
+		offset += n;
+		nr -= n;
+	}
+	return only_cache;
+}
+
+void swap_free_nr(struct machine *m, swp_entry_t entry, u32 nr)
+{
+	swap_entries_put(m, entry, nr, false);
+}
+
 void swapcache_free_nr(struct machine *m, swp_entry_t entry, u32 nr)
 {
-	for (u32 i = 0; i < nr; i++)
-		swap_entry_put(m, (swp_entry_t){entry.v + i}, true);
+	swap_entries_put(m, entry, nr, true);
 }
 
 /*
@@ -340,25 +407,13 @@ static struct swap_info_struct *swap_avail_next(struct machine *m, u32 tried)
 	return NULL;
 }
 
-/* Areas that know clusters only as where to search have none for a huge page. (4.13's to 6.11's are left out.) */
-static swp_entry_t get_slots(struct machine *m, struct swap_info_struct *si, u32 nr)
-{
-	if (nr == 1)
-		return m->get_swap_slot(m, si);
-	return si->by_list && nr == 1u << si->cluster_shift ? get_swap_cluster(m, si)
-	                                                    : (swp_entry_t){0};
-}
-
-swp_entry_t get_swap_pages(struct machine *m, u32 nr)
+/* From the first area in order of priority that has them. Large pages are tried in one only. */
+static swp_entry_t swap_alloc_slow(struct machine *m, u32 order)
 {
 	swp_entry_t entry = {0};
 	u32 tried = 0;
 
-	charge(COST_SWAP_SLOT);
-	if (world_should_fail(m->world, WORLD_FAIL_SWAP_SLOT) || get_nr_swap_pages(m) < (long)nr)
-		return entry;
-	atomic_long_add(-(long)nr, &m->nr_swap_pages);
-	for (;;) {
+	do {
 		struct swap_info_struct *si;
 
 		spin_lock(&m->swap_avail_lock);
@@ -366,13 +421,26 @@ swp_entry_t get_swap_pages(struct machine *m, u32 nr)
 		spin_unlock(&m->swap_avail_lock);
 		if (!si)
 			break;
-		entry = get_slots(m, si, nr);
-		if (entry.v)
-			return entry;
+		entry = m->get_swap_slot(m, si, order);
 		tried |= 1u << si->type;
-	}
-	/* It filled up between the look at the count and now. */
-	atomic_long_add(nr, &m->nr_swap_pages);
+	} while (!entry.v && !order);
+	return entry;
+}
+
+swp_entry_t get_swap_pages(struct machine *m, u32 order)
+{
+	long nr = 1L << order;
+	swp_entry_t entry = {0};
+
+	charge(COST_SWAP_SLOT);
+	if (world_should_fail(m->world, WORLD_FAIL_SWAP_SLOT) || get_nr_swap_pages(m) < nr)
+		return entry;
+	atomic_long_add(-nr, &m->nr_swap_pages);
+	entry = swap_alloc_fast(m, order);
+	if (!entry.v)
+		entry = swap_alloc_slow(m, order);
+	if (!entry.v) /* it filled up between the look at the count and now, or is in pieces */
+		atomic_long_add(nr, &m->nr_swap_pages);
 	return entry;
 }
 
@@ -459,20 +527,16 @@ bool reuse_swap_page(struct machine *m, struct page *page)
 	return count <= 1;
 }
 
-/*
- * Zap of a swap pte. True (always). If only the cache holds the slot
- * now, the page goes too, unless it is busy. Locks of page tables may be held.
- */
-bool free_swap_and_cache(struct machine *m, swp_entry_t entry)
+/* Only the cache holds the slot: its page goes, unless it is busy. Returns how many pages it is. */
+static u32 free_unused_cache(struct machine *m, swp_entry_t entry)
 {
-	struct page *page;
+	struct page *page = find_get_swap_page(m, entry);
+	u32 nr;
 
-	if (swap_entry_put(m, entry, false) != SWAP_HAS_CACHE)
-		return true;
-	page = find_get_swap_page(m, entry);
 	if (!page)
-		return true;
+		return 1;
 	page = compound_head(page);
+	nr = compound_nr(page);
 	if (trylock_page(m, page)) {
 		/*
 		 * Linux 4.0 looks it up under si->lock. Here the slot may have found a new user
@@ -483,7 +547,36 @@ bool free_swap_and_cache(struct machine *m, swp_entry_t entry)
 		unlock_page(m, page);
 	}
 	put_page(m, page);
+	return nr;
+}
+
+/*
+ * Zap of a swap pte. True (always). If only the cache holds the slot
+ * now, the page goes too, unless it is busy. Locks of page tables may be held.
+ */
+bool free_swap_and_cache(struct machine *m, swp_entry_t entry)
+{
+	if (swap_entry_put(m, entry, false) == SWAP_HAS_CACHE)
+		free_unused_cache(m, entry);
 	return true;
+}
+
+/* The same of ptes that name @nr slots in a row. */
+void free_swap_and_cache_nr(struct machine *m, swp_entry_t entry, u32 nr)
+{
+	struct swap_info_struct *si = swap_info(m, entry);
+	u64 end = swp_offset(entry) + nr;
+	u32 step;
+
+	if (!swap_entries_put(m, entry, nr, false))
+		return;
+	for (u64 i = swp_offset(entry); i < end; i += step) {
+		step = 1;
+		if (READ_ONCE(si->swap_map[i]) != SWAP_HAS_CACHE)
+			continue;
+		step = free_unused_cache(m, swp_entry(si->type, i));
+		step -= (u32)(i & (step - 1)); /* what is left of a large page */
+	}
 }
 
 bool try_to_reclaim_swap(struct machine *m, struct swap_info_struct *si, u64 offset)

@@ -12,6 +12,7 @@
 #include "core/fs.h"
 #include "core/huge_memory.h"
 #include "core/mlock.h"
+#include "core/swap.h"
 
 int gather_init(struct machine *m)
 {
@@ -262,16 +263,32 @@ static inline void zap_prefetch(const struct machine *m, const pte_t *pte)
 		__builtin_prefetch(pfn_to_page(m, pte_pfn(*pte)), 1);
 }
 
-/* Frees the swap slot of an entry. Charges first: the call looks at shared state. */
-static void zap_swap_entry(struct mmu_gather *tlb, struct zap_count *c, pte_t entry)
+/*
+ * Frees the swap slots of the entry at @pte and of those after it, at most @max in all, that name the slots
+ * after its own. Charges first: the calls look at shared state. Returns how many entries are done with.
+ */
+static u32 zap_swap_entries(struct mmu_gather *tlb, struct zap_count *c, pte_t *pte, u64 va,
+                            u32 max)
 {
+	pte_t entry = *pte;
+	u32 nr = pte_swap(entry) ? swap_pte_batch(tlb->m, pte, max) : 1;
+
+	if (unlikely(tlb->m->world->check)) /* other threads may have written until now */
+		world_contents_zero(&tlb->mm->as, va, va + ((u64)nr << PAGE_SHIFT), false);
+	for (u32 i = 0; i < nr; i++)
+		pte[i] = (pte_t){0};
 	if (pte_migration(entry)) { /* whoever set it has the page's references */
 		c->rss[migration_counter(tlb->m, entry)] -= 1;
-		return;
+		return 1;
 	}
+	c->nr_ptes += nr - 1;
+	c->rss[MM_SWAPENTS] -= nr;
 	zap_charge(c);
-	c->rss[MM_SWAPENTS] -= 1;
-	free_swap_and_cache(tlb->m, pte_to_swp_entry(entry));
+	if (nr == 1)
+		free_swap_and_cache(tlb->m, pte_to_swp_entry(entry));
+	else
+		free_swap_and_cache_nr(tlb->m, pte_to_swp_entry(entry), nr);
+	return nr;
 }
 
 /* @page is of a large folio of which an entry of the same run has been zapped, and was young. */
@@ -389,14 +406,17 @@ static u64 zap_locked(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 			zap_prefetch(m, pte + ZAP_PREFETCH);
 		if (pte_none(entry))
 			continue;
+		if (unlikely(!pte_present(entry))) {
+			nr = zap_swap_entries(tlb, &c, pte, va, (u32)((end - va) >> PAGE_SHIFT));
+			nr_used -= nr;
+			va += (u64)(nr - 1) << PAGE_SHIFT;
+			pte += nr - 1;
+			continue;
+		}
 		if (unlikely(check)) /* other threads may have written until now */
 			world_contents_zero(&tlb->mm->as, va, va + PAGE_SIZE, false);
 		*pte = (pte_t){0};
 		nr_used -= 1;
-		if (unlikely(!pte_present(entry))) {
-			zap_swap_entry(tlb, &c, entry);
-			continue;
-		}
 		first = min(first, va);
 		last = va + PAGE_SIZE;
 		if (unlikely(pte_special(entry)))
