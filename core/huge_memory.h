@@ -145,6 +145,8 @@ void mthp_init(struct machine *m); /* boot */
 enum thp_policy thp_pmd_policy(const struct machine *m);
 /* A fault whose pte is none, by a huge page of another size: 0, or VM_FAULT_FALLBACK. */
 int do_anonymous_folio(struct vm_fault *f);
+/* For a fault on a swap entry of a RAM disk: a page for it, or for all of a row around it. NULL: no memory. */
+struct page *alloc_swap_folio(struct vm_fault *f);
 void count_mthp(struct machine *m, const struct page *head, enum mthp_stat stat);
 void mthp_gauges(struct machine *m, void (*fn)(const char *name, u64 value, bool event, void *arg),
                  void *arg);

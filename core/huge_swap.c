@@ -1,11 +1,11 @@
 /*
- * Huge pages that are swapped out whole (Linux 4.13 on: mm/vmscan.c, mm/rmap.c; knob thp.swapout).
+ * Huge pages, of any size, that are swapped out whole (Linux 4.13 on, other sizes than 2 MiB: 6.10; mm/vmscan.c,
+ * mm/rmap.c; knob thp.swapout).
  *
  * Where a swap area has as many free slots in a row, a huge page gets them all and is written as it is. Its
- * PMD entries become tables first, and then every entry a swap entry of its own; pages are read back one by
- * one. While it is in the swap cache it has a reference for each of its slots, and whoever faults meanwhile
- * maps a part of it. Otherwise (no slots, or a part of it is mapped by nobody) it is split, as it always
- * was to 4.12.
+ * PMD entries become tables first, and then every entry a swap entry of its own. While it is in the swap cache
+ * it has a reference for each of its slots, and whoever faults meanwhile maps a part of it, or all again
+ * (swapin.c). Otherwise (no slots, or a part of it is mapped by nobody) it is split, as it always was to 4.12.
  */
 #include "core/huge_memory.h"
 #include "core/rmap.h"
@@ -38,8 +38,11 @@ static struct huge_range huge_range(const struct page *head, struct vm_area_stru
 static void split_pmd_of(struct machine *m, struct page *head, const struct huge_range *r)
 {
 	pte_t *pmd;
-	u32 pmd_table = pt_find_pmd(m, r->vma->vm_mm, r->va, &pmd);
+	u32 pmd_table;
 
+	if (compound_order(head) != HPAGE_PMD_ORDER)
+		return;
+	pmd_table = pt_find_pmd(m, r->vma->vm_mm, r->va, &pmd);
 	if (!pmd_table || !pte_huge(READ_ONCE(*pmd)))
 		return;
 	spin_lock(pmd_lockptr(m, pmd_table));
@@ -48,15 +51,22 @@ static void split_pmd_of(struct machine *m, struct page *head, const struct huge
 	spin_unlock(pmd_lockptr(m, pmd_table));
 }
 
-/* The pte becomes page @i's swap entry. False: no memory for the slot's count. Its table is locked. */
-static bool swap_out_part(struct machine *m, struct page *head, u32 i, u32 table, pte_t *pte)
+/*
+ * The pte becomes page @i's swap entry. Flushed one by one, or with the batch: only what needs no slots is unmapped
+ * in runs (6.18). False: no memory for the slot's count. Its table is locked.
+ */
+static bool swap_out_part(struct machine *m, struct page *head, u32 i, const struct rmap_pte *r,
+                          u32 flags)
 {
+	pte_t entry = *r->pte;
+
 	if (swap_duplicate(m, page_swap_entry(m, head + i)) < 0)
 		return false;
-	if (pte_dirty(*pte))
-		page_set(head, PG_dirty);
 	charge_n(COST_PTE, 2);
-	set_pte(m, table, pte, swp_entry_to_pte(page_swap_entry(m, head + i)));
+	set_pte(m, r->table, r->pte, swp_entry_to_pte(page_swap_entry(m, head + i)));
+	unmap_flush(m, r->vma->vm_mm, r->va, entry, flags);
+	if (pte_dirty(entry))
+		page_set(head, PG_dirty);
 	page_remove_rmap(m, head + i);
 	VM_BUG_ON(head->refcount < 2);
 	head->refcount -= 1;
@@ -64,41 +74,55 @@ static bool swap_out_part(struct machine *m, struct page *head, u32 i, u32 table
 	return true;
 }
 
-/* All entries of one VMA, under one hold of its table's lock. */
-static enum ttu_result unmap_huge_one(struct machine *m, struct page *head, struct huge_range *r,
-                                      u32 flags)
+/* Those of @nr entries of one leaf table, from page @i's on, that map the page. False: no memory. */
+static bool unmap_huge_ptes(struct machine *m, struct page *head, u32 i, u32 nr, struct rmap_pte *r,
+                            u32 flags)
 {
 	struct mm_struct *mm = r->vma->vm_mm;
 	u64 pfn = page_to_pfn(m, head);
+	long swapped = 0;
 	bool ok = true;
-	long nr = 0;
-	u32 table;
-	pte_t *pte;
 
-	charge2(COST_RMAP_STEP, COST_PTE_COLD);
-	split_pmd_of(m, head, r);
-	table = pt_find(m, mm, r->va);
-	if (!table)
-		return SWAP_AGAIN;
-	spin_lock(&m->table[table].ptl);
-	pte = pt_entry(m, table, r->va);
-	for (u32 i = r->first; i <= r->last && ok; i++, pte++) {
+	r->table = pt_find(m, mm, r->va);
+	if (!r->table)
+		return true;
+	spin_lock(&m->table[r->table].ptl);
+	r->pte = pt_entry(m, r->table, r->va);
+	for (; nr-- && ok; i++, r->pte++, r->va += PAGE_SIZE) {
 		charge(COST_PTE);
-		if (!pte_present(*pte) || pte_special(*pte) || pte_pfn(*pte) != pfn + i)
+		if (!pte_present(*r->pte) || pte_special(*r->pte) || pte_pfn(*r->pte) != pfn + i)
 			continue;
-		ok = swap_out_part(m, head, i, table, pte);
-		nr += ok;
+		ok = swap_out_part(m, head, i, r, flags);
+		swapped += ok;
 	}
-	if (nr) {
-		world_tlb_flush(&mm->as, r->va,
-		                r->va + ((u64)(r->last - r->first + 1) << PAGE_SHIFT));
-		atomic_long_add(-nr, &mm->rss[MM_ANONPAGES]);
-		atomic_long_add(nr, &mm->rss[MM_SWAPENTS]);
+	if (swapped) {
+		atomic_long_add(-swapped, &mm->rss[MM_ANONPAGES]);
+		atomic_long_add(swapped, &mm->rss[MM_SWAPENTS]);
 		charge_n(COST_RSS, 2);
 	}
-	spin_unlock(&m->table[table].ptl);
-	(void)flags;
-	return ok ? SWAP_AGAIN : SWAP_FAIL;
+	spin_unlock(&m->table[r->table].ptl);
+	return ok;
+}
+
+/* All entries of one VMA, each table's under one hold of its lock: mremap() may have put them in two. */
+static enum ttu_result unmap_huge_one(struct machine *m, struct page *head,
+                                      struct huge_range *range, u32 flags)
+{
+	u32 i = range->first;
+	u64 va = range->va;
+
+	charge2(COST_RMAP_STEP, COST_PTE_COLD);
+	split_pmd_of(m, head, range);
+	while (i <= range->last) {
+		struct rmap_pte r = {.vma = range->vma, .va = va};
+		u32 nr = min(range->last - i + 1, PTRS_PER_TABLE - pte_index(va, 0));
+
+		if (!unmap_huge_ptes(m, head, i, nr, &r, flags))
+			return SWAP_FAIL;
+		i += nr;
+		va += (u64)nr << PAGE_SHIFT;
+	}
+	return SWAP_AGAIN;
 }
 
 enum ttu_result try_to_unmap_huge(struct machine *m, struct page *head, u32 flags)
@@ -138,9 +162,9 @@ bool may_swap_out_whole(struct machine *m, struct page *head)
 {
 	s32 cached = page_test(head, PG_swapcache) ? (s32)compound_nr(head) : 0;
 
-	if (compound_order(head) != HPAGE_PMD_ORDER)
+	if (m->knob.thp_swapout == THP_SWAPOUT_SPLIT || m->knob.thp_partial == THP_PARTIAL_PAGE)
 		return false;
-	if (m->knob.thp_swapout != THP_SWAPOUT_WHOLE || m->knob.thp_partial == THP_PARTIAL_PAGE)
+	if (m->knob.thp_swapout == THP_SWAPOUT_WHOLE && compound_order(head) != HPAGE_PMD_ORDER)
 		return false;
 	if (cached)
 		return true;

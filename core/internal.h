@@ -173,6 +173,8 @@ enum mthp_stat {
 	MTHP_SPLIT_DEFERRED,
 	MTHP_SWPOUT,
 	MTHP_SWPOUT_FALLBACK,
+	MTHP_SWPIN,
+	MTHP_SWPIN_FALLBACK,
 	NR_MTHP_STATS
 };
 
@@ -1203,8 +1205,11 @@ static inline swp_entry_t get_swap_page(struct machine *m)
 
 int swap_duplicate(struct machine *m, swp_entry_t entry);    /* one more pte; -ENOMEM */
 int swapcache_prepare(struct machine *m, swp_entry_t entry); /* take HAS_CACHE: -EEXIST, -ENOENT */
-void swap_free(struct machine *m, swp_entry_t entry);        /* one pte less */
-void swap_free_nr(struct machine *m, swp_entry_t entry, u32 nr); /* of ptes in a row */
+int swapcache_prepare_nr(struct machine *m, swp_entry_t entry,
+                         u32 nr); /* of one cluster, or none */
+bool swap_entries_single(struct machine *m, swp_entry_t entry, u32 nr); /* one pte names each? */
+void swap_free(struct machine *m, swp_entry_t entry);                   /* one pte less */
+void swap_free_nr(struct machine *m, swp_entry_t entry, u32 nr);        /* of ptes in a row */
 void swapcache_free_nr(struct machine *m, swp_entry_t entry, u32 nr);
 void swapcache_free(struct machine *m, swp_entry_t entry); /* HAS_CACHE dropped */
 bool free_swap_and_cache(struct machine *m,

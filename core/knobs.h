@@ -38,7 +38,10 @@
 #define KNOB_THP_MAPCOUNT(E) E(THP_MAPCOUNT_DOUBLE, "double_map") E(THP_MAPCOUNT_LARGE, "large")
 #define KNOB_THP_SPLIT_WALK(E)                                                                     \
 	E(SPLIT_WALK_VMA, "vma") E(SPLIT_WALK_PAGE, "page") E(SPLIT_WALK_RANGE, "range")
-#define KNOB_THP_SWAPOUT(E) E(THP_SWAPOUT_SPLIT, "split") E(THP_SWAPOUT_WHOLE, "whole")
+#define KNOB_THP_SWAPOUT(E)                                                                        \
+	E(THP_SWAPOUT_SPLIT, "split")                                                              \
+	E(THP_SWAPOUT_WHOLE, "whole") E(THP_SWAPOUT_LARGE, "large")
+#define KNOB_THP_SWAPIN(E) E(THP_SWAPIN_PAGE, "page") E(THP_SWAPIN_LARGE, "large")
 #define KNOB_THP_DEFERRED(E) E(DEFERRED_SPLIT_WAIT, "wait") E(DEFERRED_SPLIT_TRY, "try")
 #define KNOB_SLAB_SCAN(E) E(SLAB_SCAN_RATIO, "ratio") E(SLAB_SCAN_PRIORITY, "priority")
 #define KNOB_THP_COW(E) E(THP_COW_COPY, "copy") E(THP_COW_SPLIT, "split")
@@ -248,9 +251,14 @@
 	ENUM(thp_deferred, "thp.deferred_split", KNOB_THP_DEFERRED, DEFERRED_SPLIT_WAIT,           \
 	     DEFERRED_SPLIT_TRY, "fa41b900c30b (5.6), 6.16",                                       \
 	     "the shrinker waits for a page's lock, or passes it over; batches of 128, or 31")     \
-	ENUM(thp_swapout, "thp.swapout", KNOB_THP_SWAPOUT, THP_SWAPOUT_SPLIT, THP_SWAPOUT_WHOLE,   \
-	     "38d8b4e6bdc8 (4.13), bd4c82c22c36 (4.14)",                                           \
-	     "a huge page is split before it is swapped out, or written whole to slots in a row")  \
+	ENUM(thp_swapout, "thp.swapout", KNOB_THP_SWAPOUT, THP_SWAPOUT_SPLIT, THP_SWAPOUT_LARGE,   \
+	     "38d8b4e6bdc8 (4.13), bd4c82c22c36 (4.14), 5ed890ce5147 (6.10)",                      \
+	     "huge pages are split before they are swapped out; or those of 2 MiB, or of any "     \
+	     "size, are written whole to slots in a row")                                          \
+	ENUM(thp_swapin, "thp.swapin", KNOB_THP_SWAPIN, THP_SWAPIN_PAGE, THP_SWAPIN_LARGE,         \
+	     "508758960b8d (6.11), 242d12c98174 (6.13)",                                           \
+	     "faults on what was swapped out whole take one page; or all of what the swap cache "  \
+	     "still has, and read as much from RAM disks as the policies of the sizes allow")      \
 	ENUM(slab_scan, "slab.scan", KNOB_SLAB_SCAN, SLAB_SCAN_RATIO, SLAB_SCAN_PRIORITY,          \
 	     "9092c71bb724 (4.16)",                                                                \
 	     "shrinkers are asked in proportion to pages scanned, or by reclaim's priority")       \
@@ -427,6 +435,7 @@ KNOB_DECLARE(thp_partial_policy, KNOB_THP_PARTIAL);
 KNOB_DECLARE(thp_mapcount_policy, KNOB_THP_MAPCOUNT);
 KNOB_DECLARE(thp_deferred_policy, KNOB_THP_DEFERRED);
 KNOB_DECLARE(thp_swapout_policy, KNOB_THP_SWAPOUT);
+KNOB_DECLARE(thp_swapin_policy, KNOB_THP_SWAPIN);
 KNOB_DECLARE(slab_scan_policy, KNOB_SLAB_SCAN);
 KNOB_DECLARE(thp_cow_policy, KNOB_THP_COW);
 KNOB_DECLARE(thp_split_walk_policy, KNOB_THP_SPLIT_WALK);

@@ -118,8 +118,8 @@ static bool split_for_advice(struct machine *m, struct spinlock *lock, struct pa
 }
 
 /*
- * A large folio of a file, @page's, if all of it is mapped from @va on, and nowhere else. (Linux splits one of which
- * only a part is advised.) Returns how many entries are done with.
+ * A large folio, @page's, if all of it is mapped from @va on, and nowhere else; of anonymous ones since 6.10. (Of
+ * a file's only a part of which is advised Linux splits, too.) Returns how many entries are done with.
  */
 static u32 cold_folio(struct madvise_cold *c, pte_t *pte, u64 va, u64 end, struct page *page)
 {
@@ -144,6 +144,7 @@ static void cold_pte_range(struct madvise_cold *c, u32 table, u64 va, u64 end)
 {
 	struct machine *m = c->m;
 	struct spinlock *ptl = &m->table[table].ptl;
+	bool whole = m->knob.thp_swapout == THP_SWAPOUT_LARGE;
 
 	spin_lock(ptl);
 	flush_tlb_batched_pending(c->tlb.mm);
@@ -158,9 +159,12 @@ static void cold_pte_range(struct madvise_cold *c, u32 table, u64 va, u64 end)
 		charge(COST_PAGE_LINE);
 		if (page_mapcount(page) != 1)
 			continue;
-		if (page_is_compound(page) && !page_is_anon(page)) {
-			va += (cold_folio(c, pte, va, end, page) - 1UL) << PAGE_SHIFT;
-			continue;
+		if (page_is_compound(page) && (whole || !page_is_anon(page))) {
+			u32 nr = cold_folio(c, pte, va, end, page);
+
+			va += (nr - 1UL) << PAGE_SHIFT;
+			if (nr > 1 || !page_is_anon(page))
+				continue;
 		}
 		if (page_is_compound(page)) {
 			if (split_for_advice(m, ptl, compound_head(page)))

@@ -57,7 +57,7 @@ struct page {
 			u32 deferred_next; /* (D) */
 			u32 deferred_prev; /* (D) */
 		};
-		u64 nr_writes; /* (a) fourth page: of it to swap that have not ended */
+		u64 nr_writes; /* (a) fourth page: of it to swap, or reads, that have not ended */
 	};
 };
 _Static_assert(sizeof(struct page) == 32, "struct page is half a cache line");

@@ -4,11 +4,13 @@
  * Each size has a policy of its own (knobs thp.16kB ... thp.2048kB: always, madvise, never, or inherit, which is
  * thp.enabled's). A fault takes the largest size that is enabled, fits the VMA, has nothing mapped in its range
  * and is to be had, and counts each size that it could not have. They are compound pages as others, without
- * PMD entries: parts may be unmapped, then they wait to be split; reclaim splits them before it swaps them out.
+ * PMD entries: parts may be unmapped, then they wait to be split. Reclaim writes them whole (huge_swap.c), and
+ * faults may read them so, from RAM disks (6.13).
  *
- * Left out: swapping them out whole (6.10: clusters of an order), reading them back whole, file pages.
+ * Left out: file pages (filemap_folio.c has large folios of files by rules of its own).
  */
 #include "core/huge_memory.h"
+#include "core/swap.h"
 
 /* ---- who gets them ---------------------------------------------------------------------------------- */
 
@@ -54,6 +56,23 @@ void mthp_init(struct machine *m)
 	}
 }
 
+/* Orders below 9 that are enabled for @vma and fit it around @va, a bit each. */
+static u32 thp_vma_orders(const struct machine *m, const struct vm_area_struct *vma, u64 va)
+{
+	bool advised = vma->vm_flags & VM_HUGEPAGE;
+	u32 orders = m->mthp_always | (advised ? m->mthp_madvise : 0);
+
+	if (vma->vm_flags & VM_NOHUGEPAGE)
+		return 0;
+	for (unsigned int o = HPAGE_PMD_ORDER - 1; o >= MTHP_MIN_ORDER; o--) {
+		u64 start = ALIGN_DOWN(va, PAGE_SIZE << o);
+
+		if (start < vma->vm_start || start + (PAGE_SIZE << o) > vma->vm_end)
+			orders &= ~(1u << o);
+	}
+	return orders;
+}
+
 /* ---- faults ------------------------------------------------------------------------------------------- */
 
 static bool range_is_none(const pte_t *pte, u32 nr)
@@ -67,22 +86,24 @@ static bool range_is_none(const pte_t *pte, u32 nr)
 static struct page *alloc_anon_folio(struct vm_fault *f, u64 *va)
 {
 	struct machine *m = f->m;
-	bool advised = f->vma->vm_flags & VM_HUGEPAGE;
-	u32 orders = m->mthp_always | (advised ? m->mthp_madvise : 0);
+	u32 orders = thp_vma_orders(m, f->vma, f->va);
+	bool found = false;
 
-	if (f->vma->vm_flags & VM_NOHUGEPAGE)
-		return NULL;
 	for (unsigned int o = HPAGE_PMD_ORDER - 1; o >= MTHP_MIN_ORDER; o--) {
-		u64 size = PAGE_SIZE << o;
 		struct page *page;
 
-		*va = ALIGN_DOWN(f->va, size);
-		if (!(orders >> o & 1) || *va < f->vma->vm_start || *va + size > f->vma->vm_end)
+		*va = ALIGN_DOWN(f->va, PAGE_SIZE << o);
+		if (!(orders >> o & 1))
 			continue;
-		charge_n(COST_PTE, 1u << o);
-		if (!range_is_none(pt_entry(m, f->table, *va), 1u << o))
+		/* Where nothing is in a range, there is nothing in a part of it. */
+		if (!found) {
+			charge_n(COST_PTE, 1u << o);
+			found = range_is_none(pt_entry(m, f->table, *va), 1u << o);
+		}
+		if (!found)
 			continue;
-		page = alloc_pages(m, thp_gfp(m, advised), o);
+		page = alloc_pages_vma(m, thp_gfp(m, f->vma->vm_flags & VM_HUGEPAGE), o, f->vma,
+		                       *va);
 		if (!page) {
 			m->mthp_stat[o][MTHP_ANON_FAULT_FALLBACK] += 1;
 			continue;
@@ -138,4 +159,67 @@ int do_anonymous_folio(struct vm_fault *f)
 	map_anon_folio(f, page, va);
 	spin_unlock(fault_ptl(f));
 	return 0;
+}
+
+/* ---- faults on swap entries --------------------------------------------------------------------------- */
+
+/* Do @nr entries from @pte on name slots in a row, from @first's on, none of which the swap cache has? */
+static bool can_swapin_thp(const struct machine *m, const pte_t *pte, swp_entry_t first, u32 nr)
+{
+	const struct swap_info_struct *si = swap_info(m, first);
+
+	charge_n(COST_PTE, nr);
+	if (!pte_swap(*pte) || pte_to_swp_entry(*pte).v != first.v)
+		return false;
+	if (swap_pte_batch(m, pte, nr) != nr)
+		return false;
+	charge_n(COST_SWAP_SCAN, nr);
+	for (u64 i = swp_offset(first); i < swp_offset(first) + nr; i++)
+		if (si->swap_map[i] & SWAP_HAS_CACHE)
+			return false;
+	return true;
+}
+
+/* The largest order whose range around the fault was swapped out as a row; 0: none. */
+static unsigned int swapin_order(struct vm_fault *f, u32 orders)
+{
+	u64 offset = swp_offset(pte_to_swp_entry(f->orig));
+	unsigned int o = HPAGE_PMD_ORDER - 1;
+
+	if (!fault_lock_pte(f))
+		return 0;
+	for (; o >= MTHP_MIN_ORDER; o--) {
+		u64 idx = (f->va >> PAGE_SHIFT) & ((1u << o) - 1);
+		swp_entry_t first = {pte_to_swp_entry(f->orig).v - idx};
+
+		/* Aligned in the area as in the address space (thp_swap_suitable_orders()). */
+		if (orders >> o & 1 && (offset & ((1u << o) - 1)) == idx &&
+		    can_swapin_thp(f->m, f->pte - idx, first, 1u << o))
+			break;
+	}
+	spin_unlock(fault_ptl(f));
+	return o >= MTHP_MIN_ORDER ? o : 0;
+}
+
+struct page *alloc_swap_folio(struct vm_fault *f)
+{
+	struct machine *m = f->m;
+	u32 orders = m->knob.thp_swapin == THP_SWAPIN_LARGE ? thp_vma_orders(m, f->vma, f->va) : 0;
+	unsigned int o = orders ? swapin_order(f, orders) : 0;
+
+	for (; o >= MTHP_MIN_ORDER; o--) {
+		u64 va = ALIGN_DOWN(f->va, PAGE_SIZE << o);
+		struct page *page;
+
+		if (!(orders >> o & 1))
+			continue;
+		page = alloc_pages_vma(m, thp_gfp(m, f->vma->vm_flags & VM_HUGEPAGE), o, f->vma,
+		                       va);
+		if (page) {
+			prep_tails(m, page);
+			return page;
+		}
+		m->mthp_stat[o][MTHP_SWPIN_FALLBACK] += 1;
+	}
+	return alloc_pages_vma(m, GFP_HIGHUSER_MOVABLE, 0, f->vma, f->va);
 }

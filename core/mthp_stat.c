@@ -14,7 +14,8 @@ void count_mthp(struct machine *m, const struct page *head, enum mthp_stat stat)
 		"mthp_" kb "kB_anon_fault_alloc", "mthp_" kb "kB_anon_fault_fallback",             \
 			"mthp_" kb "kB_split", "mthp_" kb "kB_split_failed",                       \
 			"mthp_" kb "kB_split_deferred", "mthp_" kb "kB_swpout",                    \
-			"mthp_" kb "kB_swpout_fallback"                                            \
+			"mthp_" kb "kB_swpout_fallback", "mthp_" kb "kB_swpin",                    \
+			"mthp_" kb "kB_swpin_fallback"                                             \
 	}
 
 static const char *const mthp_name[][NR_MTHP_STATS] = {

@@ -104,8 +104,8 @@ static bool plug_merge(struct blk_plug *plug, u32 disk, bool write, u64 sector, 
 
 /* ---- completion, in interrupt context ------------------------------------------------------------ */
 
-/* Has all of it been written? (Linux writes a huge page by one bio.) */
-static bool whole_page_written(struct page *head)
+/* Has all of it been written, or read? (Linux has one bio for a large page.) */
+static bool whole_page_done(struct page *head)
 {
 	return !page_is_compound(head) || !--head[3].nr_writes;
 }
@@ -127,7 +127,7 @@ static void end_swap_write(struct world_io *io, int err)
 			page_clear(page, PG_reclaim);
 			m->nr_swap_errors[1] += 1;
 		}
-		if (whole_page_written(page))
+		if (whole_page_done(page))
 			end_page_writeback(m, page);
 	}
 	pool_free(&m->io_pool, pool_index(&m->io_pool, io));
@@ -140,11 +140,16 @@ static void end_swap_read(struct world_io *io, int err)
 
 	world_latency(HIST_SWAP_READ, io->submitted_at);
 	for (u32 i = 0; i < io->nr_pages; i++) {
-		struct page *page = pfn_to_page(m, io->pfn[i]);
+		struct page *page = compound_head(pfn_to_page(m, io->pfn[i]));
 
-		if (err)
+		if (err) {
 			m->nr_swap_errors[0] += 1;
-		else
+			if (page_is_compound(page))
+				page[1].compound_flags |= COMPOUND_IO_ERROR;
+		}
+		if (!whole_page_done(page))
+			continue;
+		if (!err && !(page_is_compound(page) && page[1].compound_flags & COMPOUND_IO_ERROR))
 			page_set(page, PG_uptodate);
 		unlock_page(m, page);
 	}
@@ -211,7 +216,8 @@ static void __swap_writepage(struct machine *m, struct page *page)
 		swap_submit(m, page, true);
 		return;
 	}
-	count_vm_event(m, THP_SWPOUT);
+	if (compound_order(page) == HPAGE_PMD_ORDER)
+		count_vm_event(m, THP_SWPOUT);
 	count_mthp(m, page, MTHP_SWPOUT);
 	page[3].nr_writes = nr;
 	unlock_page(m, page);
@@ -271,9 +277,18 @@ int swap_writepage(struct machine *m, struct page *page)
 /* Page locked, its swap entry set; the completion unlocks it. May switch tasks. */
 void swap_readpage(struct machine *m, struct page *page)
 {
+	u32 nr = compound_nr(page);
+
 	VM_BUG_ON(!page_test(page, PG_locked));
 	VM_BUG_ON(page_test(page, PG_uptodate));
-	count_vm_event(m, PSWPIN);
-	count_vm_events(m, PGPGIN, KB_PER_PAGE);
-	swap_submit(m, page, false);
+	count_vm_events(m, PSWPIN, nr);
+	count_vm_events(m, PGPGIN, nr * KB_PER_PAGE);
+	if (likely(nr == 1)) {
+		swap_submit(m, page, false);
+		return;
+	}
+	count_mthp(m, page, MTHP_SWPIN);
+	page[3].nr_writes = nr;
+	for (u32 i = 0; i < nr; i++)
+		swap_submit(m, page + i, false);
 }

@@ -174,6 +174,28 @@ int swapcache_prepare(struct machine *m, swp_entry_t entry)
 	return __swap_duplicate(m, entry, true);
 }
 
+int swapcache_prepare_nr(struct machine *m, swp_entry_t entry, u32 nr)
+{
+	struct swap_info_struct *si = swap_info(m, entry);
+	u64 offset = swp_offset(entry);
+	struct spinlock *lock = swap_slot_lock(si, offset);
+	int err = 0;
+
+	spin_lock(lock);
+	charge(COST_SWAP_MAP);
+	charge_n(COST_SWAP_SCAN, nr);
+	for (u64 i = offset; i < offset + nr && !err; i++) {
+		if (si->swap_map[i] & SWAP_HAS_CACHE)
+			err = -EEXIST;
+		else if (!si->swap_map[i])
+			err = -ENOENT;
+	}
+	for (u64 i = offset; i < offset + nr && !err; i++)
+		si->swap_map[i] |= SWAP_HAS_CACHE;
+	spin_unlock(lock);
+	return err;
+}
+
 /* ---- taking and giving back slots -------------------------------------------------------------------- */
 
 static void swap_avail_add(struct swap_info_struct *si)
@@ -467,6 +489,21 @@ int swp_swapcount(struct machine *m, swp_entry_t entry)
 	count = swap_count(si, offset);
 	spin_unlock(lock);
 	return (int)count;
+}
+
+bool swap_entries_single(struct machine *m, swp_entry_t entry, u32 nr)
+{
+	struct swap_info_struct *si = swap_info(m, entry);
+	u64 offset = swp_offset(entry);
+	struct spinlock *lock = swap_slot_lock(si, offset);
+	bool single = true;
+
+	spin_lock(lock);
+	charge_n(COST_SWAP_SCAN, nr);
+	for (u64 i = offset; i < offset + nr && single; i++)
+		single = swap_count(si, i) == 1;
+	spin_unlock(lock);
+	return single;
 }
 
 int page_swapcount(struct machine *m, struct page *page)

@@ -125,11 +125,12 @@ static enum page_fate check_references(struct shrink *s, struct page *page, bool
 }
 
 /*
- * A huge page gets a slot for each of its pages (4.13), or is split, and its tails are looked at next. In use by
+ * A huge page gets a slot for each of its pages (4.13; of other sizes: 6.10), or is split, and its tails are looked at next. In use by
  * somebody: later.
  */
 static enum page_fate split_huge(struct shrink *s, struct page *page)
 {
+	unsigned int order;
 	bool whole;
 
 	if (!page_is_compound(page) || !page_is_anon(page))
@@ -147,11 +148,15 @@ static enum page_fate split_huge(struct shrink *s, struct page *page)
 			return PAGE_ACTIVATE;
 		if (add_huge_to_swap(s->m, page))
 			return PAGE_GO_ON;
-		count_vm_event(s->m, THP_SWPOUT_FALLBACK);
 	}
-	if (whole || compound_order(page) != HPAGE_PMD_ORDER)
-		count_mthp(s->m, page, MTHP_SWPOUT_FALLBACK);
-	return split_huge_page_to_list(s->m, page, s->pages) ? PAGE_ACTIVATE : PAGE_GO_ON;
+	order = compound_order(page);
+	if (split_huge_page_to_list(s->m, page, s->pages))
+		return PAGE_ACTIVATE;
+	if (whole && order == HPAGE_PMD_ORDER)
+		count_vm_event(s->m, THP_SWPOUT_FALLBACK);
+	if (whole)
+		s->m->mthp_stat[order][MTHP_SWPOUT_FALLBACK] += 1;
+	return PAGE_GO_ON;
 }
 
 /* Lazily freed? See enum lazyfree_rule. Its contents then need no copy. */

@@ -11,6 +11,7 @@
  */
 #include "tests/test.h"
 
+#include "core/vmstat.h"
 #include "sim/sim.h"
 #include "tests/hw_util.h"
 #include "tests/machine/leaks.h"
@@ -32,8 +33,10 @@ static const enum vm_event wanted_4_5[] = {
 
 struct era {
 	const char *preset;
+	bool sizes; /* others than 2 MiB too, and swap in RAM */
 	u64 ops;
 	u64 event[NR_VM_EVENTS];
+	u64 size_event[NR_MTHP_STATS]; /* of those below 2 MiB */
 };
 
 static void janitor_main(struct task *t, void *arg)
@@ -70,6 +73,20 @@ static void set(struct knobs *k, const char *name, const char *value)
 		panic("%s", err);
 }
 
+/* Each size by chance; 2 MiB seldom, or the others would not come to anything. */
+static void random_sizes(struct knobs *k, struct rand_stream *r)
+{
+	static const char *const policy[] = {"never", "madvise", "inherit", "always"};
+	char name[32];
+
+	for (u32 o = MTHP_MIN_ORDER; o < MTHP_MAX_ORDER; o++) {
+		snprintf(name, sizeof(name), "thp.%ukB", 4u << o);
+		set(k, name, policy[rand_below(r, ARRAY_SIZE(policy))]);
+	}
+	if (rand_below(r, 4))
+		set(k, "thp.2048kB", "never");
+}
+
 static void era_knobs(struct knobs *k, const char *preset, struct rand_stream *r)
 {
 	BUG_ON(knobs_preset(k, preset));
@@ -98,8 +115,13 @@ static void run(struct era *era, u64 seed)
 
 	rand_init(&r, seed, STREAM_MACHINE, 0);
 	hw = hw_make(1 + (u32)rand_below(&r, 3), 1, 4096 + rand_below(&r, 4096));
-	hw_add_flash(hw, 64 << 20);
+	if (era->sizes && rand_below(&r, 2))
+		hw_add_zram(hw, 64 << 20);
+	else
+		hw_add_flash(hw, 64 << 20);
 	era_knobs(&k, era->preset, &r);
+	if (era->sizes)
+		random_sizes(&k, &r);
 	opt.explore = rand_below(&r, 2);
 	p.audit_every = DEBUG_VM >= 2 ? 25 : 0;
 	p.threads = rand_below(&r, 2);
@@ -118,6 +140,9 @@ static void run(struct era *era, u64 seed)
 	nothing_is_left(p.m, frames_at_boot);
 	for (u32 e = 0; e < NR_VM_EVENTS; e++)
 		era->event[e] += vm_event_sum(p.m, (enum vm_event)e);
+	for (u32 o = MTHP_MIN_ORDER; o < MTHP_MAX_ORDER; o++)
+		for (u32 e = 0; e < NR_MTHP_STATS; e++)
+			era->size_event[e] += p.m->mthp_stat[o][e];
 	era->ops += p.nr_done;
 	machine_destroy(p.m);
 	sim_destroy(w);
@@ -164,6 +189,19 @@ TEST(of_4_5_they_are_split_later)
 TEST(of_6_18_they_are_swapped_out_whole_too)
 {
 	run_era("6.18", true);
+}
+
+TEST(of_6_18_other_sizes_are_swapped_out_and_in_whole)
+{
+	u64 target = nr_ops_wanted();
+	struct era era = {.preset = "6.18", .sizes = true};
+
+	for (u64 i = 0; era.ops < target; i++)
+		run(&era, rand_hash(test_seed(), STREAM_MACHINE, i, 1));
+	for (u32 e = 0; e < NR_MTHP_STATS; e++)
+		VM_BUG_ON_MSG(!era.size_event[e] && e != MTHP_SPLIT_FAILED &&
+		                      e != MTHP_SWPIN_FALLBACK && e != MTHP_SWPOUT_FALLBACK,
+		              "%s has not happened in %lu operations", mthp_stat_name(e), era.ops);
 }
 
 TEST_MAIN("thp_ops")
