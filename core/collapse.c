@@ -30,6 +30,7 @@ struct collapse {
 	u32 nr_shared;
 	u32 nr_referenced;
 	bool writable;
+	struct collapse_nodes nodes;
 	u32 nr_isolated;
 	struct page *isolated[HPAGE_PMD_NR]; /* locked; compound ones once */
 };
@@ -122,7 +123,8 @@ static bool scan_pmd(struct collapse *c)
 		ok = scan_pte(c, table_entries(m, c->table)[i], &page);
 		if (ok && page) {
 			charge(COST_PAGE_LINE);
-			ok = scan_page(compound_head(page));
+			ok = collapse_count_node(m, &c->nodes, page_nid(page)) &&
+			     scan_page(compound_head(page));
 		}
 	}
 	charge_n(COST_PTE, i);
@@ -356,8 +358,9 @@ static bool revalidate(struct collapse *c)
 	       thp_vma_allowable(c->m, c->vma, c->haddr);
 }
 
-static struct page *alloc_for_collapse(struct machine *m)
+static struct page *alloc_for_collapse(struct collapse *c)
 {
+	struct machine *m = c->m;
 	gfp_t gfp = __GFP_HIGHMEM | __GFP_MOVABLE | __GFP_IO | __GFP_FS | __GFP_COMP |
 	            __GFP_NOMEMALLOC | __GFP_NOWARN;
 	struct page *page;
@@ -366,7 +369,7 @@ static struct page *alloc_for_collapse(struct machine *m)
 		gfp |= __GFP_DIRECT_RECLAIM;
 	if (m->knob.khugepaged_form == KHUGEPAGED_4_0)
 		gfp |= __GFP_NORETRY;
-	page = alloc_pages(m, gfp, HPAGE_PMD_ORDER);
+	page = collapse_alloc_page(m, &c->nodes, gfp);
 	count_vm_event(m, page ? THP_COLLAPSE_ALLOC : THP_COLLAPSE_ALLOC_FAILED);
 	return page;
 }
@@ -374,7 +377,7 @@ static struct page *alloc_for_collapse(struct machine *m)
 static enum scan_result collapse_huge_page(struct collapse *c)
 {
 	struct machine *m = c->m;
-	struct page *new = alloc_for_collapse(m);
+	struct page *new = alloc_for_collapse(c);
 	bool ok;
 
 	if (!new)

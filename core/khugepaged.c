@@ -12,8 +12,7 @@
  * whether it still has users. (Linux starts the task at boot; here it starts with the first address space, so
  * that machines without huge pages have none.)
  *
- * Left out: the node with most of the range's pages (the running CPU's is used), shared memory and files,
- * MADV_COLLAPSE.
+ * Left out: shared memory and files, MADV_COLLAPSE.
  */
 #include "core/khugepaged.h"
 
@@ -222,6 +221,7 @@ void khugepaged_init(struct machine *m)
 		return;
 	k = arena_new(&m->arena, struct khugepaged);
 	k->machine = m;
+	k->last_node = -1;
 	init_waitqueue_head(&k->wait);
 	INIT_LIST_HEAD(&k->mms);
 	m->khugepaged = k;

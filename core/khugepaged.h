@@ -22,6 +22,20 @@ enum scan_result {
 enum scan_result khugepaged_scan_pmd(struct machine *m, struct vm_area_struct *vma, u64 haddr,
                                      bool *dropped);
 
+/* ---- collapse_node.c ------------------------------------------------------------------------- */
+
+/* Where the pages of one range are. */
+struct collapse_nodes {
+	bool any;
+	u32 first;              /* node of the first page seen, if any was */
+	u16 load[HW_MAX_NODES]; /* pages on each */
+};
+
+/* One more is on @nid. False: that is too far from others; it is not counted. */
+bool collapse_count_node(const struct machine *m, struct collapse_nodes *nodes, u32 nid);
+/* A huge page for the range. NULL: none. May switch tasks. */
+struct page *collapse_alloc_page(struct machine *m, const struct collapse_nodes *nodes, gfp_t gfp);
+
 /* ---- khugepaged.c ---------------------------------------------------------------------------- */
 
 /* The machine's khugepaged. */
@@ -34,6 +48,7 @@ struct khugepaged {
 	struct mm_struct *scan_mm; /* where the scan goes on; NULL: from the beginning */
 	u64 scan_va;
 	struct mm_struct *busy; /* is being looked at now */
+	s32 last_node;          /* where a huge page was taken last; -1: nowhere yet */
 	u64 full_scans;         /* sysfs: all address spaces have been looked at */
 	u64 pages_collapsed;    /* sysfs: huge pages made */
 };

@@ -34,6 +34,10 @@
 	E(THP_DEFRAG_DEFER_MADVISE, "defer+madvise")                                               \
 	E(THP_DEFRAG_DEFER, "defer") E(THP_DEFRAG_ALWAYS, "always")
 #define KNOB_KHUGEPAGED(E) E(KHUGEPAGED_4_0, "4.0") E(KHUGEPAGED_6_18, "6.18")
+#define KNOB_KHUGEPAGED_NODE(E)                                                                    \
+	E(KHUGEPAGED_NODE_FIRST, "first")                                                          \
+	E(KHUGEPAGED_NODE_MOST, "most")                                                            \
+	E(KHUGEPAGED_NODE_MOST_ONLY, "most_only") E(KHUGEPAGED_NODE_MOST_ANY, "most_any")
 #define KNOB_THP_PARTIAL(E) E(THP_PARTIAL_PAGE, "page") E(THP_PARTIAL_PMD, "pmd")
 #define KNOB_THP_MAPCOUNT(E) E(THP_MAPCOUNT_DOUBLE, "double_map") E(THP_MAPCOUNT_LARGE, "large")
 #define KNOB_THP_SPLIT_WALK(E)                                                                     \
@@ -222,6 +226,15 @@
 	     "a range must be writable somewhere and have no parts of huge pages; or (5.8) "       \
 	     "batches "                                                                            \
 	     "are drained first and parts may go")                                                 \
+	ENUM(khugepaged_node, "khugepaged.node", KNOB_KHUGEPAGED_NODE, KHUGEPAGED_NODE_MOST,       \
+	     KHUGEPAGED_NODE_MOST_ANY,                                                             \
+	     "9f1b868a13ac (3.13), 5265047ac301 (4.1), e031ff96b334 (6.2)",                        \
+	     "where a range's huge page is taken: where its first page is, or most of them, "      \
+	     "equals "                                                                             \
+	     "in turn, and elsewhere if there is none, or not; or on any of those that have most") \
+	ENUM(khugepaged_abort, "khugepaged.node_abort", KNOB_OFF_ON, KNOB_ON, KNOB_ON,             \
+	     "14a4e2141e24 (3.17)",                                                                \
+	     "with vm.zone_reclaim_mode, ranges whose pages are on nodes far apart are left")      \
 	ENUM(khugepaged_defrag, "khugepaged.defrag", KNOB_OFF_ON, KNOB_ON, KNOB_ON, "sysfs",       \
 	     "it reclaims and compacts for a huge page")                                           \
 	NUM(khugepaged_pages_to_scan, "khugepaged.pages_to_scan", "pages", 1, 1 << 30, 4096, 4096, \
@@ -431,6 +444,7 @@ KNOB_DECLARE(thp_policy, KNOB_THP);
 KNOB_DECLARE(mthp_policy, KNOB_MTHP);
 KNOB_DECLARE(thp_defrag_policy, KNOB_THP_DEFRAG);
 KNOB_DECLARE(khugepaged_policy, KNOB_KHUGEPAGED);
+KNOB_DECLARE(khugepaged_node_policy, KNOB_KHUGEPAGED_NODE);
 KNOB_DECLARE(thp_partial_policy, KNOB_THP_PARTIAL);
 KNOB_DECLARE(thp_mapcount_policy, KNOB_THP_MAPCOUNT);
 KNOB_DECLARE(thp_deferred_policy, KNOB_THP_DEFERRED);

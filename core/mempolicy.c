@@ -170,10 +170,11 @@ struct page *__alloc_pages_vma(struct machine *m, gfp_t gfp, unsigned int order,
                                const struct vm_area_struct *vma, u64 va)
 {
 	u32 policy = vma->vm_flags >> VM_POLICY_SHIFT;
+	u64 index = (vma->vm_pgoff >> order) + ((va - vma->vm_start) >> (PAGE_SHIFT + order));
 
 	if (!policy)
 		return alloc_pages_task_policy(m, gfp, order);
-	return __alloc_pages_policy(m, gfp, order, policy, vma_index(vma, va) >> order);
+	return __alloc_pages_policy(m, gfp, order, policy, index);
 }
 
 /* May the death of @t help a request that is bound to @mask? */

@@ -75,14 +75,16 @@ static const struct preset presets[] = {
 		 {"reclaim.young_flush", KNOB_ON}, /* 3.16 */
 		 {"overcommit.reserve", OVERCOMMIT_RESERVE_SHARE}, /* 3.10 */
 		 {"mremap.move", MREMAP_MOVE_PTES},                /* 3.2 */
+		 {"khugepaged.node", KHUGEPAGED_NODE_FIRST},       /* 3.13 */
 	 }},
 	{"3.16",
          "4.0",
          0,
          {
-		 {"vmstat.worker", STAT_WORKER_ALL}, /* 3.18 */
-		 {"alloc.slowpath", SLOWPATH_3_0},   /* 3.19 */
-		 {"file.i_mmap_lock", I_MMAP_MUTEX}, /* 3.19 */
+		 {"vmstat.worker", STAT_WORKER_ALL},  /* 3.18 */
+		 {"khugepaged.node_abort", KNOB_OFF}, /* 3.17 */
+		 {"alloc.slowpath", SLOWPATH_3_0},    /* 3.19 */
+		 {"file.i_mmap_lock", I_MMAP_MUTEX},  /* 3.19 */
 	 }},
 	{"4.0", NULL, 0, {{0}}},
 	{"4.5",
@@ -96,7 +98,8 @@ static const struct preset presets[] = {
 		 {"madvise.free_list", FREE_LIST_INACTIVE_ANON},
 		 {"madvise.free_slot", FREE_SLOT_FIRST},
 		 {"thp.partial_unmap", THP_PARTIAL_PMD},
-		 {"mremap.errors", MREMAP_ERRORS_4_1}, /* 4.1 */
+		 {"mremap.errors", MREMAP_ERRORS_4_1},           /* 4.1 */
+		 {"khugepaged.node", KHUGEPAGED_NODE_MOST_ONLY}, /* 4.1 */
 	 }},
 	{"6.18", NULL, 1, {{0}}},
 };

@@ -40,6 +40,8 @@ static const struct {
 	{"thp.2048kB", "test_thp"},
 	{"thp.swapin", "test_mthp_swap: needs huge pages of other sizes"},
 	{"khugepaged.form", "test_khugepaged: a machine lives for seconds here"},
+	{"khugepaged.node", "test_khugepaged_node"},
+	{"khugepaged.node_abort", "test_khugepaged_node"},
 	{"khugepaged.defrag", "test_khugepaged"},
 	{"khugepaged.pages_to_scan", "test_khugepaged"},
 	{"khugepaged.scan_sleep_millisecs", "test_khugepaged"},

@@ -98,6 +98,37 @@ TEST(pages_come_from_where_the_policy_says)
 	}
 }
 
+/* Pages of 64 KiB take turns as small ones do: by the VMA's offset in such pages, or by the task's count. */
+static void large_pages(struct task *t, void *arg)
+{
+	struct machine *m = stage.m;
+	u64 va;
+
+	(void)t, (void)arg;
+	stage.result |= do_mmap(m, PAGES(256 + 16), RW, 0, &va);
+	va = ALIGN(va, PAGES(16));
+	stage.result |= do_mbind(m, va, PAGES(256), MM_MPOL_INTERLEAVE, 3);
+	stage.result |= mm_access(m, va, PAGES(256), WORLD_FILL, 0);
+	for (u32 i = 0; i < 256; i += 16) {
+		u32 nid = (va / PAGES(16) + i / 16) & 1;
+
+		BUG_ON(pages_on(va + PAGES(i), 16, nid) != 16);
+	}
+	stage.result |= do_set_mempolicy(m, MM_MPOL_BIND, 1 << 1);
+	BUG_ON(pages_on(touched(100), 100, 1) != 100);
+	BUG_ON(!m->mthp_stat[4][MTHP_ANON_FAULT_ALLOC] ||
+	       m->mthp_stat[4][MTHP_ANON_FAULT_FALLBACK]);
+}
+
+TEST(large_pages_come_from_there_too)
+{
+	stage_begin("6.18", 1, 2, 16384);
+	stage.knobs.thp_64kB = MTHP_ALWAYS;
+	stage_build();
+	stage_play(large_pages);
+	stage_strike();
+}
+
 static void is_child(struct task *t, void *arg)
 {
 	(void)t, (void)arg;
