@@ -117,71 +117,80 @@ struct easy_alloc {
 	struct page_list *list;
 };
 
-/* Does the list of this CPU in @z have pages, and is nothing special about the request? */
-static __always_inline bool zone_gives_easily(struct machine *m, const struct pglist_data *pgdat,
-                                              struct zone *z, gfp_t gfp, struct easy_alloc *e)
+/* Does @e's list have pages, and is nothing special about its zone? */
+static __always_inline bool still_easy(const struct machine *m, const struct easy_alloc *e,
+                                       gfp_t gfp)
 {
-	struct per_cpu_pages *pcp = z->pcp[world_self->id];
+	return likely(!page_list_empty(e->list)) && zone_is_easy(m, e->zone, gfp);
+}
 
-	if (unlikely(!pcp || z->pgdat != pgdat || m->nr_mempolicies || gfp & __GFP_WRITE ||
-	             m->world->fail_every[WORLD_FAIL_PAGE_ALLOC]))
-		return false;
-	*e = (struct easy_alloc){z, pcp, &pcp->list[gfp_migratetype(m, gfp)]};
-	return likely(!page_list_empty(e->list)) && zone_is_easy(m, z, gfp);
+/*
+ * Which zone of the CPU's node is to give a page: the first, or while that one has used up its turn the
+ * second, if this is @in_turn. But to see that, the general way would look at other CPUs' doings at
+ * other moments: so nobody may be about to do anything.
+ */
+static __always_inline struct zone *
+easy_zone(const struct machine *m, const struct pglist_data *pgdat, gfp_t gfp, bool in_turn)
+{
+	struct zone *first = pgdat->zonelist[0];
+	struct zone *second;
+
+	if (!in_turn || likely(!(first->flags & ZONE_FAIR_DEPLETED)))
+		return first;
+	second = pgdat->zonelist[1];
+	if (pgdat->nr_local_zones < 2 || first->type > gfp_zone_table[gfp & 15] ||
+	    !world_alone_for(world_self, m->alloc_ns_max) ||
+	    atomic_long_peek(&second->stat.v[NR_FREE_PAGES]) <=
+	            (long)wmark(second, WMARK_LOW) + second->lowmem_reserve[first->type])
+		return first; /* which will not be easy */
+	return second;
 }
 
 /*
  * The request that is nearly all of them: one page from a per-CPU list that has some,
  * in the CPU's own node, from a zone where nothing is special. False: the general way must decide.
  */
-static __always_inline bool alloc_is_easy(struct machine *m, gfp_t gfp, struct easy_alloc *e)
+static __always_inline bool alloc_is_easy(struct machine *m, gfp_t gfp, bool in_turn,
+                                          struct easy_alloc *e)
 {
 	const struct pglist_data *pgdat = this_node(m);
+	struct zone *z = easy_zone(m, pgdat, gfp, in_turn);
+	struct per_cpu_pages *pcp = z->pcp[world_self->id];
 
-	return likely(zone_gives_easily(m, pgdat, pgdat->zonelist[0], gfp, e));
+	if (unlikely(!pcp || z->pgdat != pgdat || m->nr_mempolicies || gfp & __GFP_WRITE ||
+	             m->world->fail_every[WORLD_FAIL_PAGE_ALLOC]))
+		return false;
+	*e = (struct easy_alloc){z, pcp, &pcp->list[gfp_migratetype(m, gfp)]};
+	return still_easy(m, e, gfp);
 }
 
 /*
- * The same of the node's second zone, while the first has used up its turn. The general way would look at
- * other CPUs' doings at other moments, so nobody may be about to do anything.
- */
-static __always_inline bool alloc_in_turn_is_easy(struct machine *m, gfp_t gfp,
-                                                  struct easy_alloc *e)
-{
-	const struct pglist_data *pgdat = this_node(m);
-	struct zone *preferred = pgdat->zonelist[0];
-	struct zone *z = pgdat->zonelist[1];
-
-	return preferred->flags & ZONE_FAIR_DEPLETED && pgdat->nr_local_zones > 1 &&
-	       preferred->type <= gfp_zone_table[gfp & 15] &&
-	       world_alone_for(world_self, m->alloc_ns_max) &&
-	       zone_gives_easily(m, pgdat, z, gfp, e) &&
-	       atomic_long_peek(&z->stat.v[NR_FREE_PAGES]) >
-	               (long)wmark(z, WMARK_LOW) + z->lowmem_reserve[preferred->type];
-}
-
-/*
- * What is known to be paid for, charge_alloc_fast(), has been charged, and then an order point passed: what
- * comes after it, here and, in a fault, until the page is mapped, happens at one time. So the first look was
+ * What is known to be paid for, charge_alloc_fast(), has been charged; then comes the order point (unless
+ * @ordered: the caller has passed it), and only if that has let others run need one ask whether it is
+ * still easy. What comes after it, here and, in a fault, until the page is mapped, happens at one time. So the first look was
  * no more than a guess at which way it would be, and it may have cost a charge too many. The cost of the
  * zone's line, which only the order point decides, is left to the caller to spend: @late, in ns.
  */
 static __always_inline struct page *alloc_page_easy(struct machine *m, const struct easy_alloc *e,
-                                                    gfp_t gfp, u32 *late)
+                                                    gfp_t gfp, bool ordered, u32 *late)
 {
+	struct world_cpu *c = world_self;
 	struct zone *z = e->zone;
 	struct page *page;
 
-	if (unlikely(page_list_empty(e->list) || !zone_is_easy(m, z, gfp)))
-		return NULL;
-	if (pcp_is_auto(m)) {
-		if (unlikely(!__spin_is_at_hand(world_self, &e->pcp->lock)))
+	if (!ordered && unlikely(c->clock >= c->limit)) {
+		c->w->ops->order(c);
+		if (!still_easy(m, e, gfp))
 			return NULL;
-		world_self->clock += pcp_lock_ns(world_self);
+	}
+	if (pcp_is_auto(m)) {
+		if (unlikely(!__spin_is_at_hand(c, &e->pcp->lock)))
+			return NULL;
+		c->clock += pcp_lock_ns(c);
 		pcp_locked(e->pcp, 0, 1);
 	}
 	page = pcp_pop(e->pcp, e->list, 0);
-	*late = count_cost(__world_line_read(world_self, &z->stat.line));
+	*late = count_cost(__world_line_read(c, &z->stat.line));
 	count_zone_alloc(m, z, z, 0, true);
 	prep_new_page(m, z, page, gfp, 0);
 	return page;

@@ -165,7 +165,7 @@ u32 machine_fault_run(void *machine, struct world_task *wt, u64 va, u32 max, u64
 	struct task *t = (struct task *)wt;
 	u32 nr;
 
-	if (unlikely(t->killed || m->mthp_always | m->mthp_madvise))
+	if (unlikely(t->killed || m->mthp_always | m->mthp_madvise) || !touch_run_may_fit(m))
 		return 0;
 	nr = first_touches(m, t->mm, va & PAGE_MASK, max, gap_ns, single);
 	t->min_flt += nr;

@@ -78,15 +78,13 @@ static __always_inline int first_touch(struct machine *m, struct mm_struct *mm, 
 		return VM_FAULT_FALLBACK;
 	in_run = this_cpu(m)->ahead.nr_left;
 	pte = pt_entry(m, table, va);
-	if (unlikely(!pte_none(*pte) || !alloc_is_easy(m, GFP_HIGHUSER_MOVABLE, &e)))
+	if (unlikely(!pte_none(*pte) || !alloc_is_easy(m, GFP_HIGHUSER_MOVABLE, false, &e)))
 		return VM_FAULT_FALLBACK;
 
 	__down_read_paid(c, sem, now + t->sem_ns);
 	c->clock = now + t->sem_ns + t->take_ns;
 	__count_path(c, PATH_TOUCH_TAKE);
-	if (likely(!in_run))
-		world_order();
-	page = alloc_page_easy(m, &e, GFP_HIGHUSER_MOVABLE, &late);
+	page = alloc_page_easy(m, &e, GFP_HIGHUSER_MOVABLE, in_run, &late);
 	if (likely(page)) {
 		__world_frame_clear(page_to_pfn(m, page));
 		world_trace(EVENT_ALLOC, page_to_pfn(m, page), 0);
@@ -143,7 +141,7 @@ static __always_inline struct stat_cpu *stat_cpu_at_hand(const struct world_cpu 
 {
 	struct stat_cpu *s = h->cpu[c->id];
 
-	return likely(s && s->line.holder == c->id + 1u) ? s : NULL;
+	return likely(s && s->line.holder == c->mark) ? s : NULL;
 }
 
 /* What a run of first touches changes besides the pages, and how much of it there is room for. */
@@ -187,9 +185,8 @@ static __always_inline bool touch_run_prepare(struct machine *m, struct mm_struc
 
 	r->vma = mm->vmacache;
 	r->sem = first_touch_lock(m, mm, r->vma, va);
-	if (!r->sem || r->sem->nr_readers || this_cpu(m)->ahead.nr ||
-	    mm->leaf_cache >> 32 != leaf_cache_key(va) ||
-	    !alloc_is_easy(m, GFP_HIGHUSER_MOVABLE, &r->e))
+	if (!r->sem || r->sem->nr_readers || mm->leaf_cache >> 32 != leaf_cache_key(va) ||
+	    !alloc_is_easy(m, GFP_HIGHUSER_MOVABLE, false, &r->e))
 		return false;
 	r->pte = pt_entry(m, table, va);
 	r->pt = &m->table[table];
@@ -269,6 +266,18 @@ static __always_inline void touch_run_count(struct machine *m, struct mm_struct 
 }
 
 /*
+ * Is it worth a look? Not if the reads of the last run are still to be paid for, which needs a single fault, nor
+ * if the batch of new pages has no room for two: half of all calls.
+ */
+static __always_inline bool touch_run_may_fit(struct machine *m)
+{
+	const struct cpu_data *d = this_cpu(m);
+
+	return !d->ahead.nr && !d->ahead.nr_left &&
+	       d->pvec.lru_add[m->lru_add_new_anon].nr + 3 <= m->knob.lru_batch;
+}
+
+/*
  * As many first touches from @va on as are the task's own affair: neither the CPU's lists nor its differences
  * overflow, and the task is not further ahead than work on its own memory may be. Each would do the same; so
  * what they have in common is done once, and a page costs 60 instructions of the host instead of 700. While
@@ -278,8 +287,8 @@ static __always_inline void touch_run_count(struct machine *m, struct mm_struct 
  * how many; 0: nothing has been done, and the general way must go on. @single: somebody looks on who wants to see
  * them one by one, so they are only counted out here.
  */
-static __always_inline u32 first_touches(struct machine *m, struct mm_struct *mm, u64 va, u32 max,
-                                         u64 gap_ns, bool single)
+static noinline u32 first_touches(struct machine *m, struct mm_struct *mm, u64 va, u32 max,
+                                  u64 gap_ns, bool single)
 {
 	const struct first_touch *t = &m->first_touch;
 	struct world_cpu *c = world_self;
@@ -289,7 +298,7 @@ static __always_inline u32 first_touches(struct machine *m, struct mm_struct *mm
 	u64 first, order;
 	u32 nr;
 
-	if (unlikely(ahead->nr_left || !touch_run_prepare(m, mm, va, &r)))
+	if (!touch_run_prepare(m, mm, va, &r))
 		return 0;
 	max = min(max, r.max);
 	first = c->clock + t->sem_ns + t->take_ns +

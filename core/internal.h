@@ -509,7 +509,7 @@ static __always_inline struct stat_cpu *stat_cpu(struct machine *m, struct stat_
 	struct stat_cpu *s = h->cpu[c->id];
 
 	/* Its line is written; COST_VMSTAT pays for that unless another CPU has looked at it. */
-	if (unlikely(!s || s->line.holder != c->id + 1u))
+	if (unlikely(!s || s->line.holder != c->mark))
 		return __stat_cpu(m, h, nr);
 	charge_n(COST_VMSTAT, nr);
 	return s;

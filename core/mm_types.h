@@ -248,16 +248,47 @@ static inline struct page *page_list_last(const struct page_list *l)
 
 static inline void page_list_add(struct page_list *l, struct page *p)
 {
-	u32 link = (u32)(p - l->base) + 1;
+	struct page *base = l->base;
+	u32 link = (u32)(p - base) + 1;
+	u32 next = l->first;
 
-	p->lru_next = l->first;
+	p->lru_next = next;
 	p->lru_prev = 0;
-	if (l->first)
-		l->base[l->first - 1].lru_prev = link;
-	else
-		l->last = link;
+	*(next ? &base[next - 1].lru_prev : &l->last) = link;
 	l->first = link;
 	l->nr += 1;
+}
+
+/* Many pages to the head, one after the other: the list is right again when page_list_added() is told. */
+struct page_list_adding {
+	struct page_list *l;
+	u32 first; /* what l->first will be */
+	u32 *prev; /* where that one's neighbour towards the head belongs */
+	unsigned long nr;
+};
+
+static inline struct page_list_adding page_list_adding(struct page_list *l)
+{
+	u32 *prev = l->first ? &l->base[l->first - 1].lru_prev : &l->last;
+
+	return (struct page_list_adding){.l = l, .first = l->first, .prev = prev};
+}
+
+static inline void page_list_add_next(struct page_list_adding *a, struct page *p)
+{
+	p->lru_next = a->first;
+	a->first = (u32)(p - a->l->base) + 1;
+	*a->prev = a->first;
+	a->prev = &p->lru_prev;
+	a->nr += 1;
+}
+
+/* At least one has been. */
+static inline void page_list_added(const struct page_list_adding *a)
+{
+	*a->prev = 0;
+	a->l->first = a->first;
+	a->l->nr += a->nr;
 }
 
 static inline void page_list_add_tail(struct page_list *l, struct page *p)
@@ -315,8 +346,11 @@ static inline struct page *page_list_pop(struct page_list *l)
 {
 	struct page *p = page_list_first(l);
 
-	if (p)
-		page_list_del(l, p);
+	if (!p)
+		return NULL;
+	l->first = p->lru_next;
+	*(l->first ? &l->base[l->first - 1].lru_prev : &l->last) = 0;
+	l->nr -= 1;
 	return p;
 }
 

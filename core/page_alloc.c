@@ -274,11 +274,10 @@ static inline struct page *alloc_single(struct machine *m, gfp_t gfp)
 	struct easy_alloc e;
 	u32 late;
 
-	if (!alloc_is_easy(m, gfp, &e) && !alloc_in_turn_is_easy(m, gfp, &e))
+	if (!alloc_is_easy(m, gfp, true, &e))
 		return NULL;
 	charge_alloc_fast(nr_alloc_counters(m));
-	world_order();
-	page = alloc_page_easy(m, &e, gfp, &late);
+	page = alloc_page_easy(m, &e, gfp, false, &late);
 	if (likely(page))
 		charge_ns(late);
 	return page;
@@ -319,10 +318,9 @@ struct page *alloc_zeroed_user_page(struct machine *m, u32 *late)
 
 	*late = 0;
 	charge(COST_PAGE_CLEAR);
-	if (alloc_is_easy(m, GFP_HIGHUSER_MOVABLE, &e)) {
+	if (alloc_is_easy(m, GFP_HIGHUSER_MOVABLE, false, &e)) {
 		charge_alloc_fast(nr_alloc_counters(m));
-		world_order();
-		page = alloc_page_easy(m, &e, GFP_HIGHUSER_MOVABLE, late);
+		page = alloc_page_easy(m, &e, GFP_HIGHUSER_MOVABLE, false, late);
 	}
 	if (unlikely(!page))
 		return alloc_zeroed_user_page_slow(m);
@@ -394,9 +392,18 @@ static noinline __cold void bad_page(struct machine *m, struct page *page)
 	panic("bad page 0x%lx freed: %s", page_to_pfn(m, page), why);
 }
 
+/* Checks that nobody needs @p any more, and makes it blank. */
+static __always_inline void page_prepare(struct machine *m, struct page *p)
+{
+	if (unlikely((p->flags & PAGE_FLAGS_CHECK_AT_FREE) || p->refcount || p->mapcount))
+		bad_page(m, p);
+	p->flags &= ~PAGE_FLAGS_MASK;
+	p->mapping = 0;
+}
+
 /*
- * Checks that nobody needs the pages any more, and makes them blank. They are counted, PGFREE, where they come to
- * a list, by who has its lock: so that the count is exact whenever somebody looks.
+ * The same for those of an order. They are counted, PGFREE, where they come to a list, by who has its lock: so
+ * that the count is exact whenever somebody looks.
  */
 static __always_inline void free_pages_prepare(struct machine *m, struct page *page,
                                                unsigned int order)
@@ -404,12 +411,7 @@ static __always_inline void free_pages_prepare(struct machine *m, struct page *p
 	u64 pfn = page_to_pfn(m, page);
 
 	for (unsigned long i = 0; i < 1UL << order; i++) {
-		struct page *p = page + i;
-
-		if (unlikely((p->flags & PAGE_FLAGS_CHECK_AT_FREE) || p->refcount || p->mapcount))
-			bad_page(m, p);
-		p->flags &= ~PAGE_FLAGS_MASK;
-		p->mapping = 0;
+		page_prepare(m, page + i);
 		world_frame_free(pfn + i);
 	}
 	world_trace(EVENT_FREE, pfn, order);
@@ -471,51 +473,68 @@ static void free_pages_count(struct machine *m, struct per_cpu_pages *pcp, u32 n
 }
 
 /*
+ * The last of @pages, and those before it that are of its zone and pageblock, at most @max, to the list of
+ * that block, and blank. Returns how many.
+ */
+static u32 free_block_run(struct machine *m, struct zone *z, struct per_cpu_pages *pcp,
+                          struct page **pages, u32 nr, u32 max)
+{
+	u64 pfn = page_to_pfn(m, pages[nr - 1]);
+	const struct page *block = pfn_to_page(m, ALIGN_DOWN(pfn, PAGEBLOCK_PAGES));
+	enum migratetype mt = get_pageblock_migratetype(z, pfn);
+	struct page_list_adding adding = page_list_adding(&pcp->list[mt]);
+	bool watched = m->world->check || m->world->tracing;
+
+	max = min(max, nr);
+	while (adding.nr < max) {
+		struct page *page = pages[nr - 1 - adding.nr];
+
+		if (page < block || page >= block + PAGEBLOCK_PAGES ||
+		    (page->flags & ~PAGE_FLAGS_MASK) != z->page_flags)
+			break;
+		if (unlikely(watched))
+			free_pages_prepare(m, page, 0);
+		else
+			page_prepare(m, page);
+		page->index = mt;
+		page_list_add_next(&adding, page);
+	}
+	page_list_added(&adding);
+	return (u32)adding.nr;
+}
+
+/*
  * To 4.0's lists, checked first: free_pcp_fast() for many, the charge and the look-ups once for a run
  * of pages of a zone, or of a pageblock.
  */
 static void free_pages_fixed(struct machine *m, struct page **pages, u32 nr)
 {
 	struct per_cpu_pages *pcp = NULL;
-	struct page_list *list = NULL;
 	struct zone *z = NULL;
-	enum migratetype mt = 0;
-	u64 block = ~0UL;
-	u32 key = ~0u;
 	u32 nr_given = 0;
-	s32 room = 0; /* that the list has for more */
 
 	while (nr) {
-		struct page *page = pages[--nr];
-		u64 pfn = page_to_pfn(m, page);
+		struct page *page = pages[nr - 1];
+		u32 n;
 
-		free_pages_prepare(m, page, 0);
-		if (unlikely(page->flags >> PAGE_ZONE_SHIFT != key)) {
+		if (unlikely(page_zone(m, page) != z)) {
 			free_pages_count(m, pcp, nr_given);
 			nr_given = 0;
-			key = page->flags >> PAGE_ZONE_SHIFT;
-			z = zone_of_key(m, key);
+			z = page_zone(m, page);
 			pcp = zone_pcp(z);
-			room = pcp->high - pcp->count - 1;
-			block = ~0UL;
 		}
-		if (unlikely(room <= 0)) {
+		if (unlikely(pcp->count + (s32)nr_given + 1 >= pcp->high)) {
+			free_pages_prepare(m, page, 0);
 			free_pages_count(m, pcp, nr_given);
 			nr_given = 0;
 			free_pcp_page(m, z, page, 0, false);
-			room = pcp->high - pcp->count - 1;
-			block = ~0UL;
+			nr -= 1;
 			continue;
 		}
-		if (pfn >> PAGEBLOCK_ORDER != block) {
-			block = pfn >> PAGEBLOCK_ORDER;
-			mt = get_pageblock_migratetype(z, pfn);
-			list = &pcp->list[mt];
-		}
-		page->index = mt;
-		page_list_add(list, page);
-		nr_given += 1;
-		room -= 1;
+		n = free_block_run(m, z, pcp, pages, nr,
+		                   (u32)(pcp->high - pcp->count - 1) - nr_given);
+		nr_given += n;
+		nr -= n;
 	}
 	free_pages_count(m, pcp, nr_given);
 }
@@ -570,7 +589,10 @@ void __free_pages(struct machine *m, struct page *page, unsigned int order)
 		return;
 	if (likely(!order)) {
 		free_pages_prepare(m, page, 0);
-		free_pcp_page(m, page_zone(m, page), page, 0, false);
+		if (free_pcp_fast(m, page))
+			world_irq_point();
+		else
+			free_pcp_page(m, page_zone(m, page), page, 0, false);
 		return;
 	}
 	free_pages_prepare(m, page, order);

@@ -239,6 +239,9 @@ static u32 drop_references(struct page **pages, u32 nr, struct page **dead)
 	return nr_dead;
 }
 
+/* What pages must agree in for their places on a list to be taken away together. */
+#define LRU_DEL_CLASS (~PAGE_FLAGS_MASK | 1u << PG_compound)
+
 /*
  * Takes dead[0], a single page on a list, off it, and with it those after it that are its neighbours there:
  * each nearer to the head than the one before, as they were added. Of most runs only the ends have
@@ -250,11 +253,15 @@ static inline u32 lru_walk_del_run(struct lru_walk *w, struct page **dead, u32 n
 	enum lru_list lru = page_lru(dead[0]);
 	struct page_list *list = &lruvec->list[lru];
 	struct page *page = dead[0];
+	u32 class = page->flags & LRU_DEL_CLASS;
 	u32 n = 1;
 
-	while (n < nr && page_list_prev(list, page) == dead[n] && !page_is_compound(dead[n]) &&
-	       page_zonenum(dead[n]) == page_zonenum(page))
+	page_clear_lru_flags(page);
+	while (n < nr && page_list_prev(list, page) == dead[n] &&
+	       (dead[n]->flags & LRU_DEL_CLASS) == class) {
 		page = dead[n++];
+		page_clear_lru_flags(page);
+	}
 	page_list_cut(list, page, dead[0], n);
 	lru_walk_count(w, lru, n, -(long)n);
 	return n;
@@ -278,10 +285,11 @@ static u32 lru_del_dead(struct machine *m, struct page **dead, u32 nr)
 		} else {
 			if (page_test(*dead, PG_lru))
 				n = lru_walk_del_run(&w, dead, nr);
-			for (u32 i = 0; i < n; i++) {
-				page_clear_lru_flags(dead[i]);
-				single[nr_single++] = dead[i];
-			}
+			else
+				page_clear_lru_flags(*dead);
+			if (unlikely(single + nr_single != dead))
+				memmove(single + nr_single, dead, n * sizeof(*dead));
+			nr_single += n;
 		}
 		dead += n;
 		nr -= n;
@@ -330,14 +338,16 @@ static void pagevec_release(struct machine *m, struct pagevec *pvec)
 
 /* What decides the list of a new page, and how it gets there; those with some of this go one by one. */
 #define LRU_ADD_SORT (1u << PG_unevictable | 1u << PG_mlocked | 1u << PG_compound)
-#define LRU_ADD_CLASS (~PAGE_FLAGS_MASK | 1u << PG_active | 1u << PG_swapbacked | LRU_ADD_SORT)
+#define LRU_ADD_CLASS                                                                              \
+	(~PAGE_FLAGS_MASK | 1u << PG_lru | 1u << PG_active | 1u << PG_swapbacked | LRU_ADD_SORT)
+#define LRU_ADD_NO_CLASS ~0u
 
 void __pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 {
 	struct lru_walk w = LRU_WALK(m);
 	struct page_list *list = NULL;
 	enum lru_list lru = 0;
-	u32 class = 0;
+	u32 class = LRU_ADD_NO_CLASS;
 	u32 nr_alike = 0; /* not yet counted */
 
 	w.is_new = true;
@@ -346,9 +356,10 @@ void __pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 	for (u32 i = 0; i < pvec->nr; i++) {
 		struct page *page = pvec->page[i];
 
-		VM_BUG_ON(page_test(page, PG_lru));
-		if (unlikely(!list || (page->flags & LRU_ADD_CLASS) != class)) {
+		if (unlikely((page->flags & LRU_ADD_CLASS) != class)) {
 			struct lruvec *lruvec;
+
+			VM_BUG_ON(page_test(page, PG_lru));
 
 			lru_walk_count(&w, lru, nr_alike, nr_alike);
 			nr_alike = 0;
@@ -359,11 +370,12 @@ void __pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 				lru_add_sort(m, page);
 			lru = page_lru(page);
 			list = &lruvec->list[lru];
-			class = page->flags & LRU_ADD_SORT ? ~0u : page->flags & LRU_ADD_CLASS;
+			class = page->flags & LRU_ADD_SORT ? LRU_ADD_NO_CLASS
+			                                   : page->flags & LRU_ADD_CLASS;
 		}
 		page_set(page, PG_lru);
 		page_list_add(list, page);
-		if (unlikely(page_is_compound(page)))
+		if (unlikely(class == LRU_ADD_NO_CLASS))
 			lru_walk_count(&w, lru, 1, compound_nr(page));
 		else
 			nr_alike += 1;

@@ -86,7 +86,7 @@ struct stat_cpu *__stat_cpu(struct machine *m, struct stat_holder *h, u32 nr)
 	if (!s)
 		s = stat_cpu_alloc(m, h);
 	charge_n(COST_VMSTAT, nr);
-	if (s->line.holder != world_cpu_id() + 1u)
+	if (s->line.holder != world_self->mark)
 		world_line_write(&s->line);
 	return s;
 }
@@ -167,7 +167,7 @@ void __stat_fold(struct machine *m, struct stat_holder *h, enum vm_item item, lo
 {
 	const struct world_cpu *c = world_self;
 
-	if (unlikely(h->line.holder != c->id + 1u || m->vm_stat.line.holder != c->id + 1u)) {
+	if (unlikely(h->line.holder != c->mark || m->vm_stat.line.holder != c->mark)) {
 		fold_from_afar(m, h, item, amount);
 		return;
 	}

@@ -22,6 +22,7 @@ void world_cpu_init(struct world *w, struct world_cpu *c, u32 id)
 {
 	c->w = w;
 	c->id = (u16)id;
+	c->mark = id + 1;
 	c->node = w->hw->cpu[id].node;
 	c->cost = w->hw->cost_ns;
 	c->ledger = &w->ledger;

@@ -93,6 +93,7 @@ struct world_cpu {
 	bool need_resched;
 	bool idle;
 	u32 nr_touched; /* lines, by world_touch() */
+	u32 mark;       /* id + 1: what it leaves in lines and locks that it has */
 	struct world_line_seen seen[WORLD_LINES_SEEN];
 };
 
@@ -539,7 +540,7 @@ static inline bool world_line_is_here(const struct world_cpu *c, const struct wo
 {
 	const struct world_line_seen *seen = &c->seen[l->id % WORLD_LINES_SEEN];
 
-	return l->writer == c->id + 1 || !l->writer ||
+	return l->writer == c->mark || !l->writer ||
 	       (seen->id == l->id && seen->version == l->version);
 }
 
@@ -590,14 +591,14 @@ static inline enum world_cost __world_line_write(const struct world_cpu *c, stru
 {
 	enum world_cost cost = COST_LINE_OWN;
 
-	if (likely(l->holder == c->id + 1u))
+	if (likely(l->holder == c->mark))
 		return cost;
 	l->version += 1;
-	if (l->writer == c->id + 1)
+	if (l->writer == c->mark)
 		cost = COST_LINE_SOCKET; /* Others have copies: they must be told. Where is not kept. */
 	else if (l->writer)
 		cost = world_distance(c, l->writer - 1u);
-	l->holder = c->id + 1u;
+	l->holder = c->mark;
 	return cost;
 }
 
@@ -640,12 +641,12 @@ static inline u32 __world_touch(struct world_touch *t, u32 nr)
 	struct world_cpu *c = world_self;
 	enum world_cost cost = world_touch_level(c->nr_touched - t->when);
 
-	if (unlikely(t->cpu != c->id + 1u)) {
+	if (unlikely(t->cpu != c->mark)) {
 		if (!t->cpu)
 			cost = COST_TOUCH_DRAM;
 		else if (cost != COST_TOUCH_DRAM)
 			cost = COST_TOUCH_L3;
-		t->cpu = (u16)(c->id + 1);
+		t->cpu = (u16)c->mark;
 	}
 	c->nr_touched += nr;
 	t->when = c->nr_touched;
@@ -718,6 +719,15 @@ static inline void world_irq_restore(void)
 		c->w->ops->irq_restore(c);
 }
 
+/* The same where nothing in between could have let any in, and so nobody held them off. */
+static inline void world_irq_point(void)
+{
+	struct world_cpu *c = world_self;
+
+	if (unlikely(c->clock >= c->limit) && !c->irq_off)
+		c->w->ops->irq_restore(c);
+}
+
 static inline bool world_in_irq(void)
 {
 	return world_self->in_irq;
@@ -752,7 +762,7 @@ static inline void __spin_check_use(struct world_cpu *c, const struct spinlock *
 static inline void __spin_taken_unchecked(struct world_cpu *c, struct spinlock *l)
 {
 	c->nr_spin += 1;
-	l->owner = c->id + 1u;
+	l->owner = c->mark;
 	__charge2(c, __world_line_write(c, &l->line), COST_SPIN);
 	l->taken_at = c->clock;
 }
@@ -815,7 +825,7 @@ static inline void spin_unlock(struct spinlock *l)
 	struct ledger_lock_stat *st = &c->ledger->lock[l->class];
 	u64 held;
 
-	VM_BUG_ON(l->owner != c->id + 1u);
+	VM_BUG_ON(l->owner != c->mark);
 	c->nr_spin -= 1;
 	__charge(c, COST_SPIN);
 	held = c->clock - l->taken_at;
@@ -838,7 +848,7 @@ static inline void spin_unlock(struct spinlock *l)
  */
 static __always_inline bool __spin_is_at_hand(const struct world_cpu *c, const struct spinlock *l)
 {
-	return !l->owner && l->free_at <= c->clock && l->line.holder == c->id + 1u;
+	return !l->owner && l->free_at <= c->clock && l->line.holder == c->mark;
 }
 
 /* @l has been taken @nr times, for @held ns each, the last time until @end: see __spin_is_at_hand(). */
@@ -879,7 +889,7 @@ static inline void spin_unlock_irq(struct spinlock *l)
 
 static inline bool spin_held(const struct spinlock *l)
 {
-	return l->owner == world_self->id + 1u;
+	return l->owner == world_self->mark;
 }
 
 /* ---- sleeping locks -------------------------------------------------------------------------- */
@@ -991,7 +1001,7 @@ static __always_inline void up_read(struct rw_semaphore *s)
 static __always_inline bool __rwsem_is_at_hand(const struct world_cpu *c,
                                                const struct rw_semaphore *s)
 {
-	return rwsem_is_free(s, c, false) && s->line.holder == c->id + 1u;
+	return rwsem_is_free(s, c, false) && s->line.holder == c->mark;
 }
 
 /* Taken for read as of @now, and given back; the line has been paid for. */
