@@ -160,8 +160,7 @@ static void map_file_page(struct vm_fault *f, struct page *page, pte_t *pte, boo
 	charge2(COST_RSS, COST_PTE);
 	page_add_file_rmap(f->m, page);
 	set_pte(f->m, f->table, pte, entry);
-	if (unlikely(f->vma->vm_flags & VM_LOCKED) && mlock_today(f->m) && !page_is_compound(page))
-		mlock_folio(f->m, page);
+	mlock_vma_folio(f->m, page, f->vma, 1, false);
 }
 
 /* The same for @nr pages of a folio, at entries of one table that are empty. A reference for each of them. */
@@ -180,6 +179,7 @@ static void map_folio_ptes(struct vm_fault *f, struct page *page, pte_t *pte, u3
 	folio_add_file_rmap_ptes(f->m, page, nr);
 	for (u32 i = 0; i < nr; i++)
 		set_pte(f->m, f->table, pte + i, pte_set(fault_mk_pte(f, page + i), flags.v));
+	mlock_vma_folio(f->m, page, f->vma, nr, false);
 }
 
 /* May all of @folio be mapped where the fault is? It is to lie in the VMA, in the table, and before the end. */

@@ -20,6 +20,7 @@
  */
 #include "core/fs.h"
 #include "core/huge_memory.h"
+#include "core/mlock.h"
 
 #include <errno.h>
 
@@ -228,7 +229,7 @@ int write_folio(struct mpage *mp, struct page *folio)
 /* What the pages of a clean folio have in common with it. */
 #define SPLIT_FLAGS                                                                                \
 	(1u << PG_referenced | 1u << PG_uptodate | 1u << PG_active | 1u << PG_workingset |         \
-	 1u << PG_lru)
+	 1u << PG_lru | 1u << PG_unevictable | 1u << PG_mlocked)
 
 /* Nobody has a reference but the cache and the caller, and none is to be had: tree lock held. */
 static void split_frozen(struct machine *m, struct page *folio, u32 nr)
@@ -248,6 +249,7 @@ static void split_frozen(struct machine *m, struct page *folio, u32 nr)
 		page->mapping = folio->mapping;
 		page->index = folio->index + i;
 		page->refcount = 1; /* the cache's */
+		mlock_split_tail(m, page);
 		xa_store(m, &mapping->i_pages, mapping->number, page->index,
 		         xa_mk_page(page_to_pfn(m, page)));
 		if (on_lru)

@@ -6,8 +6,7 @@
  * that copies are made now and not at the first store), or else for a read; what is missing is faulted
  * in. To 5.17 this is also where the pages of locked VMAs become mlocked, one by one.
  *
- * Left out: everything about pages for callers (pins, long-term, remote). Huge pages are faulted in, and not
- * mlocked.
+ * Left out: everything about pages for callers (pins, long-term, remote).
  */
 #include "core/huge_memory.h"
 #include "core/mlock.h"
@@ -34,22 +33,6 @@ static bool follow_page(struct machine *m, struct mm_struct *mm, u64 va, bool wr
 	return false;
 }
 
-/* Does a huge entry map @va as wanted? */
-static bool follow_huge(struct machine *m, struct mm_struct *mm, u64 va, bool write)
-{
-	pte_t *pmd;
-	u32 pmd_table = pt_find_pmd(m, mm, va, &pmd);
-	pte_t entry;
-
-	if (!pmd_table || !pte_huge(READ_ONCE(*pmd)))
-		return false;
-	spin_lock(pmd_lockptr(m, pmd_table));
-	charge(COST_PTE);
-	entry = *pmd;
-	spin_unlock(pmd_lockptr(m, pmd_table));
-	return pte_huge(entry) && (!write || pte_write(entry));
-}
-
 /* FOLL_TOUCH: as if it had been used. Table lock held. */
 static void touch_page(struct machine *m, struct page *page, pte_t pte, bool write)
 {
@@ -65,12 +48,42 @@ static void touch_page(struct machine *m, struct page *page, pte_t pte, bool wri
  */
 static void follow_page_mlock(struct machine *m, struct page *page)
 {
-	if (page_is_compound(page) || !trylock_page(m, page))
+	if (!trylock_page(m, page))
 		return;
 	if (m->knob.mlock_drain != MLOCK_DRAIN_NONE)
 		lru_add_drain(m);
 	mlock_vma_page(m, page);
 	unlock_page(m, page);
+}
+
+/* May the huge page that has been found be mlocked? See mlock_walk.c. */
+static bool may_mlock_huge(const struct machine *m, const struct page *head)
+{
+	if (m->knob.mlock_huge == MLOCK_HUGE_NEW)
+		return false;
+	return m->knob.thp_partial == THP_PARTIAL_PAGE ||
+	       (head[1].compound_mapcount == 1 && head[1].total_mapcount == 1);
+}
+
+/* Does a huge entry map @va as wanted? */
+static bool follow_huge(struct machine *m, struct vm_area_struct *vma, u64 va, bool write)
+{
+	pte_t *pmd;
+	u32 pmd_table = pt_find_pmd(m, vma->vm_mm, va, &pmd);
+	pte_t entry;
+	bool found;
+
+	if (!pmd_table || !pte_huge(READ_ONCE(*pmd)))
+		return false;
+	spin_lock(pmd_lockptr(m, pmd_table));
+	charge(COST_PTE);
+	entry = *pmd;
+	found = pte_huge(entry) && (!write || pte_write(entry));
+	if (found && !pte_special(entry) && vma->vm_flags & VM_LOCKED && !mlock_today(m) &&
+	    may_mlock_huge(m, pfn_to_page(m, pte_pfn(entry))))
+		follow_page_mlock(m, pfn_to_page(m, pte_pfn(entry)));
+	spin_unlock(pmd_lockptr(m, pmd_table));
+	return found;
 }
 
 /* The page at *@va, which moves behind it, or behind the huge entry that maps it. */
@@ -81,7 +94,7 @@ static int populate_page(struct machine *m, struct vm_area_struct *vma, u64 *va,
 	int err;
 
 	while (!follow_page(m, vma->vm_mm, *va, write, &g)) {
-		if (follow_huge(m, vma->vm_mm, *va, write)) {
+		if (follow_huge(m, vma, *va, write)) {
 			*va = (*va & PMD_MASK) + PMD_SIZE;
 			return 0;
 		}
@@ -93,7 +106,7 @@ static int populate_page(struct machine *m, struct vm_area_struct *vma, u64 *va,
 	if (!pte_special(g.pte)) {
 		page = pfn_to_page(m, pte_pfn(g.pte));
 		touch_page(m, page, g.pte, write);
-		if (vma->vm_flags & VM_LOCKED && !mlock_today(m))
+		if (vma->vm_flags & VM_LOCKED && !mlock_today(m) && !page_is_compound(page))
 			follow_page_mlock(m, page);
 	}
 	spin_unlock(&m->table[g.table].ptl);
@@ -118,6 +131,9 @@ static int populate_vma_page_range(struct machine *m, struct vm_area_struct *vma
 		world_cond_resched();
 		err = populate_page(m, vma, &va, write);
 	}
+	/* 5.18: what has just been mlocked is on its list at the end. */
+	if (mlock_today(m) && m->knob.mlock_drain != MLOCK_DRAIN_NONE)
+		lru_add_drain(m);
 	return err;
 }
 

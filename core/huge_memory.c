@@ -17,6 +17,7 @@
  */
 #include "core/huge_memory.h"
 #include "core/khugepaged.h"
+#include "core/mlock.h"
 
 /* ---- who gets one ------------------------------------------------------------------------------------- */
 
@@ -166,6 +167,7 @@ struct page *get_huge_zero_page(struct machine *m)
 {
 	struct page *page;
 
+again:
 	world_order();
 	if (m->huge_zero_page)
 		goto out;
@@ -180,12 +182,12 @@ struct page *get_huge_zero_page(struct machine *m)
 		world_frame_clear(page_to_pfn(m, page) + i);
 	world_order();
 	count_vm_event(m, THP_ZERO_PAGE_ALLOC);
-	if (m->huge_zero_page) { /* another CPU was faster */
+	if (m->huge_zero_page) { /* another CPU was faster; its page may be gone when this one is */
 		put_page(m, page);
-	} else {
-		m->huge_zero_page = page;
-		m->huge_zero_refs = 1;
+		goto again;
 	}
+	m->huge_zero_page = page;
+	m->huge_zero_refs = 1;
 out:
 	charge(COST_ATOMIC);
 	m->huge_zero_refs += 1;
@@ -365,9 +367,13 @@ static int huge_copy(struct vm_fault *f, u32 pmd_table, pte_t *pmd, pte_t orig)
 		put_huge_zero_page(m);
 	} else {
 		page_remove_rmap_huge(m, old);
+		munlock_vma_folio(m, old, f->vma, true);
 		put_page(m, old);
 	}
 	spin_unlock(pmd_lockptr(m, pmd_table));
+	/* (Linux leaves it mlocked, to those who have not locked it.) */
+	if (unlikely(f->vma->vm_flags & VM_LOCKED) && !zero && !mlock_today(m))
+		munlock_replaced_page(m, old);
 	if (zero)
 		count_vm_event(m, THP_FAULT_ALLOC);
 	return 0;
@@ -497,7 +503,14 @@ void split_huge_pmd_locked(struct machine *m, struct vm_area_struct *vma, u32 pm
 	}
 	*pmd = pte_make(leaf, PTE_PRESENT | PTE_WRITE | PTE_USER);
 	charge(COST_PTE);
-	if (!freeze || pte_special(entry))
+	if (pte_special(entry))
+		return;
+	if (unlikely(vma->vm_flags & VM_LOCKED)) {
+		if (!freeze)
+			mlock_vma_folio(m, page, vma, HPAGE_PMD_NR, false);
+		munlock_vma_folio(m, page, vma, true);
+	}
+	if (!freeze)
 		return;
 	for (u32 i = 0; i < PTRS_PER_TABLE; i++) {
 		page_remove_rmap(m, page + i);
@@ -511,6 +524,7 @@ void split_huge_pmd(struct machine *m, struct vm_area_struct *vma, u64 va)
 {
 	u64 haddr = va & PMD_MASK;
 	struct page *page = NULL;
+	bool at_once;
 	pte_t *pmd;
 	u32 pmd_table = pt_find_pmd(m, vma->vm_mm, haddr, &pmd);
 
@@ -521,16 +535,23 @@ void split_huge_pmd(struct machine *m, struct vm_area_struct *vma, u64 va)
 		spin_unlock(pmd_lockptr(m, pmd_table));
 		return;
 	}
-	if (m->knob.thp_partial == THP_PARTIAL_PMD || pte_special(*pmd)) {
-		split_huge_pmd_locked(m, vma, pmd_table, pmd, haddr, false);
-	} else {
+	if (!pte_special(*pmd))
 		page = pfn_to_page(m, pte_pfn(*pmd));
+	at_once = page && m->knob.thp_partial == THP_PARTIAL_PAGE;
+	/* To 5.17 what ptes map is not mlocked: mlock_walk.c. */
+	if (!at_once && page && (!page_test(page, PG_mlocked) || mlock_today(m)))
+		page = NULL;
+	if (page)
 		get_page(page);
-	}
+	if (!at_once)
+		split_huge_pmd_locked(m, vma, pmd_table, pmd, haddr, false);
 	spin_unlock(pmd_lockptr(m, pmd_table));
 	if (!page)
 		return;
-	split_huge_page_at_once(m, page, NULL);
+	if (at_once)
+		split_huge_page_at_once(m, page, NULL);
+	else
+		munlock_replaced_page(m, page);
 	put_page(m, page);
 }
 
@@ -588,6 +609,7 @@ bool zap_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 va, u6
 
 		charge(COST_PAGE_LINE);
 		page_remove_rmap_huge(m, page);
+		munlock_vma_folio(m, page, vma, true);
 		atomic_long_add(-(long)HPAGE_PMD_NR, &mm->rss[MM_ANONPAGES]);
 		charge(COST_RSS);
 		full = !tlb_remove_page(tlb, page);

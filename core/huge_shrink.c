@@ -69,12 +69,13 @@ static unsigned long huge_zero_count(struct machine *m, struct pglist_data *pgda
 
 static unsigned long huge_zero_scan(struct machine *m, struct pglist_data *pgdat, unsigned long nr)
 {
-	struct page *page = m->huge_zero_page;
+	struct page *page;
 
 	(void)pgdat, (void)nr;
 	charge(COST_ATOMIC);
 	world_order();
-	if (!m->huge_zero_page || m->huge_zero_refs != 1)
+	page = m->huge_zero_page;
+	if (!page || m->huge_zero_refs != 1)
 		return 0;
 	m->huge_zero_page = NULL;
 	m->huge_zero_refs = 0;

@@ -12,6 +12,7 @@
  * Before 4.5 (thp.partial_unmap = page) a huge page was split when it was first unmapped in part: pins did
  * not matter, tails had counts of their own, and it could not fail.
  */
+#include "core/mlock.h"
 #include "core/split_walk.h"
 
 /* ---- the deferred split queue --------------------------------------------------------------------------- */
@@ -140,7 +141,7 @@ void free_huge_page(struct machine *m, struct page *head)
 #define SPLIT_FLAGS                                                                                \
 	(1u << PG_referenced | 1u << PG_swapbacked | 1u << PG_uptodate | 1u << PG_active |         \
 	 1u << PG_locked | 1u << PG_unevictable | 1u << PG_dirty | 1u << PG_workingset |           \
-	 1u << PG_swapcache)
+	 1u << PG_swapcache | 1u << PG_mlocked)
 
 /* Tail @i; lru_lock held, and references frozen. */
 static void split_tail(struct split *s, u32 i, struct lruvec *lruvec, struct page_list *list)
@@ -157,6 +158,7 @@ static void split_tail(struct split *s, u32 i, struct lruvec *lruvec, struct pag
 	tail->refcount = 1 + page_test(head, PG_swapcache);
 	tail->mapping = head->mapping;
 	tail->index = s->index + i;
+	mlock_split_tail(m, tail);
 	if (page_test(head, PG_lru)) {
 		page_set(tail, PG_lru);
 		page_list_add_before(&lruvec->list[page_lru(head)], head, tail);
@@ -234,6 +236,11 @@ static int do_split(struct split *s, struct page *page, struct page_list *list)
 	span_enter(SPAN_FREEZE);
 	freeze_page(s);
 	span_exit();
+	/* To 5.17, with the last entry; and it must not stay in a batch. Today each entry has counted itself out. */
+	if (unlikely(page_test(head, PG_mlocked)) && !mlock_today(m)) {
+		clear_page_mlock(m, head);
+		lru_add_drain(m);
+	}
 	if (!split_freeze_refs(s)) {
 		span_enter(SPAN_UNFREEZE);
 		unfreeze_page(s);

@@ -8,6 +8,7 @@
  * (swapin.c). Otherwise (no slots, or a part of it is mapped by nobody) it is split, as it always was to 4.12.
  */
 #include "core/huge_memory.h"
+#include "core/mlock.h"
 #include "core/rmap.h"
 #include "core/swap.h"
 
@@ -143,9 +144,10 @@ enum ttu_result try_to_unmap_huge(struct machine *m, struct page *head, u32 flag
 	                        head->index + compound_nr(head) - 1) {
 		struct vm_area_struct *vma = container_of(node, struct anon_vma_chain, node)->vma;
 		struct huge_range r = huge_range(head, vma);
+		bool whole;
 
-		if (vma->vm_flags & VM_LOCKED)
-			ret = SWAP_MLOCK;
+		if (unlikely(vma->vm_flags & VM_LOCKED))
+			ret = huge_found_locked(m, head, vma, &whole) ? SWAP_MLOCK : SWAP_AGAIN;
 		else
 			ret = unmap_huge_one(m, head, &r, flags);
 		if (ret != SWAP_AGAIN || !page_mapped(head))

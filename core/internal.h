@@ -613,15 +613,13 @@ static inline void __lru_cache_add(struct machine *m, struct page *page, u32 bat
 		__pagevec_lru_add(m, pvec);
 }
 
-void lru_cache_add_mlocked(struct machine *m, struct page *page); /* a new one, VMA is VM_LOCKED */
+bool lru_cache_add_mlocked(struct machine *m, struct page *page); /* a new one, VMA is VM_LOCKED */
 /* New anonymous page of a fault, as lru.new_anon says. */
 static inline void lru_cache_add_inactive_or_unevictable(struct machine *m, struct page *page,
                                                          struct vm_area_struct *vma)
 {
-	if (unlikely(vma->vm_flags & VM_LOCKED) && !page_is_compound(page)) {
-		lru_cache_add_mlocked(m, page);
+	if (unlikely(vma->vm_flags & VM_LOCKED) && lru_cache_add_mlocked(m, page))
 		return;
-	}
 	if (m->knob.lru_anon == LRU_ANON_ACTIVE)
 		page_set(page, PG_active);
 	__lru_cache_add(m, page, m->lru_add_new_anon);

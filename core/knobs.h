@@ -53,6 +53,8 @@
 	E(MLOCK_DRAIN_ALL, "all")                                                                  \
 	E(MLOCK_DRAIN_COUNTED, "counted")                                                          \
 	E(MLOCK_DRAIN_LOCAL, "local") E(MLOCK_DRAIN_NONE, "none")
+#define KNOB_MLOCK_HUGE(E)                                                                         \
+	E(MLOCK_HUGE_NEW, "new") E(MLOCK_HUGE_PMD, "pmd") E(MLOCK_HUGE_WHOLE, "whole")
 #define KNOB_MLOCK_ISOLATE(E) E(MLOCK_ISOLATE_NOW, "now") E(MLOCK_ISOLATE_BATCH, "batch")
 #define KNOB_OFF_ON(E) E(KNOB_OFF, "off") E(KNOB_ON, "on")
 #define KNOB_PCP(E) E(PCP_FIXED, "fixed") E(PCP_AUTO, "auto")
@@ -418,6 +420,11 @@
 	ENUM(mlock_isolate, "mlock.isolate", KNOB_MLOCK_ISOLATE, MLOCK_ISOLATE_NOW,                \
 	     MLOCK_ISOLATE_BATCH, "2fbb0c10d1e8 (5.18)",                                           \
 	     "a locked page changes its list at once, or with a batch, and its locks are counted") \
+	ENUM(mlock_huge, "mlock.huge", KNOB_MLOCK_HUGE, MLOCK_HUGE_PMD, MLOCK_HUGE_WHOLE,          \
+	     "b676b293fb48 (3.7), dc68badcede4 (6.7)",                                             \
+	     "huge pages are mlocked when a fault makes them; if a huge entry maps them; or, "     \
+	     "with "                                                                               \
+	     "mlock.isolate = batch, if ptes map all of it")                                       \
 	ENUM(madvise_free, "madvise.free", KNOB_MADVISE_FREE, MADV_LAZY, MADV_LAZY,                \
 	     "mail 000 (24 February 2015)",                                                        \
 	     "MADV_FREE: lazy; lazy only above 1.5 x min free; or as MADV_DONTNEED")               \
@@ -440,6 +447,7 @@ KNOB_DECLARE(free_list_policy, KNOB_FREE_LIST);
 KNOB_DECLARE(free_slot_policy, KNOB_FREE_SLOT);
 KNOB_DECLARE(mlock_drain_policy, KNOB_MLOCK_DRAIN);
 KNOB_DECLARE(mlock_isolate_policy, KNOB_MLOCK_ISOLATE);
+KNOB_DECLARE(mlock_huge_policy, KNOB_MLOCK_HUGE);
 KNOB_DECLARE(thp_policy, KNOB_THP);
 KNOB_DECLARE(mthp_policy, KNOB_MTHP);
 KNOB_DECLARE(thp_defrag_policy, KNOB_THP_DEFRAG);

@@ -214,13 +214,12 @@ static int wp_page_copy(struct vm_fault *f, struct page *old)
 	map_new_page(f, page, old);
 	if (old) {
 		page_remove_rmap(m, old);
-		if (unlikely(f->vma->vm_flags & VM_LOCKED) && mlock_today(m) &&
-		    !page_is_compound(old))
-			munlock_folio(m, old);
+		munlock_vma_folio(m, old, f->vma, false);
 		put_page(m, old); /* the pte's; the fault's own comes last */
 	}
 	spin_unlock(fault_ptl(f));
-	if (unlikely(f->vma->vm_flags & VM_LOCKED) && old && !mlock_today(m))
+	if (unlikely(f->vma->vm_flags & VM_LOCKED) && old && !mlock_today(m) &&
+	    !page_is_compound(old))
 		munlock_replaced_page(m, old);
 out_put:
 	if (old)

@@ -47,7 +47,7 @@ bool remove_migration_pte_of(struct machine *m, struct vm_area_struct *vma, u32 
 	charge(COST_PTE);
 	set_pte(m, table, pte, new);
 	if (unlikely(vma->vm_flags & VM_LOCKED) && mlock_today(m)) {
-		mlock_found(m, page, vma);
+		mlock_vma_folio(m, page, vma, 1, false);
 		mlock_drain_local(m);
 	}
 	return true;

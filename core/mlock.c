@@ -71,10 +71,12 @@ static int mlock_fixup(struct machine *m, struct vm_area_struct *vma, struct vm_
 		*prev = vma;
 		return 0;
 	}
+	/* (In Linux there is a moment, after a merge, when reclaim may count a page that is counted here again.) */
+	mm->mlock_counts = true;
 	err = vma_modify_flags(m, &vma, *prev, start, end, vm_flags);
 	*prev = vma;
 	if (err)
-		return err;
+		goto out;
 	if (!(vm_flags & VM_LOCKED))
 		nr_pages = -nr_pages;
 	else if (old_flags & VM_LOCKED)
@@ -82,7 +84,9 @@ static int mlock_fixup(struct machine *m, struct vm_area_struct *vma, struct vm_
 	mm->locked_vm += (u64)nr_pages;
 	if (!(vm_flags & old_flags & VM_LOCKED))
 		mlock_vma_pages(m, vma, start, end);
-	return 0;
+out:
+	mm->mlock_counts = false;
+	return err;
 }
 
 /* mlock(), munlock(): VM_LOCKED and VM_LOCKONFAULT of a range become @flags. */

@@ -16,9 +16,10 @@
  * count begins anew whenever the page comes to the list, so it may be too low, and then reclaim, which
  * finds the locked mapping, sets it right.
  *
- * Left out: huge pages. They stay on ordinary lists, where reclaim finds the locked mapping each time it
- * looks at one, and are mlocked after they have been split.
+ * A page of several frames, of which the head stands for all, counts as so many in nr_mlock, and today in the events.
+ * (Before 3.7 it counted as one in nr_mlock, and as 512 after a split.)
  */
+#include "core/huge_memory.h"
 #include "core/mlock.h"
 
 static u16 *mlock_count(struct machine *m, const struct page *page)
@@ -31,9 +32,15 @@ static bool page_evictable(const struct page *page)
 	return !page_test(page, PG_mlocked);
 }
 
-static void count_mlock(struct machine *m, struct page *page, int nr)
+static void count_mlock(struct machine *m, struct page *page, int sign)
 {
-	mod_zone_state(page_zone(m, page), NR_MLOCK, nr);
+	mod_zone_state(page_zone(m, page), NR_MLOCK, sign * (long)compound_nr(page));
+}
+
+/* Today in small pages. */
+static void count_mlock_event(struct machine *m, const struct page *page, enum vm_event event)
+{
+	count_vm_events(m, event, mlock_today(m) ? compound_nr(page) : 1);
 }
 
 /* ---- taking a page off its list ---------------------------------------------------------------- */
@@ -111,7 +118,7 @@ static bool set_mlocked(struct machine *m, struct page *page)
 		return false;
 	page_set(page, PG_mlocked);
 	count_mlock(m, page, 1);
-	count_vm_event(m, UNEVICTABLE_PGMLOCKED);
+	count_mlock_event(m, page, UNEVICTABLE_PGMLOCKED);
 	return true;
 }
 
@@ -119,7 +126,7 @@ static bool set_mlocked(struct machine *m, struct page *page)
 
 void mlock_vma_page(struct machine *m, struct page *page)
 {
-	VM_BUG_ON(!page_test(page, PG_locked));
+	VM_BUG_ON(!page_test(page, PG_locked) || page_is_tail(page));
 	if (set_mlocked(m, page) && isolate_lru_page(m, page))
 		putback_lru_page(m, page);
 }
@@ -130,7 +137,7 @@ static void munlock_isolated_page(struct machine *m, struct page *page)
 	enum ttu_result ret = SWAP_AGAIN;
 
 	/* Its own mapping is not VM_LOCKED any more. */
-	if (page->mapcount > 1)
+	if (page_mapcount(page) > 1)
 		ret = try_to_munlock(m, page);
 	if (ret != SWAP_MLOCK)
 		count_vm_event(m, UNEVICTABLE_PGMUNLOCKED);
@@ -157,48 +164,16 @@ void munlock_vma_page(struct machine *m, struct page *page)
 		munlock_isolation_failed(m, page);
 }
 
-/* The page at @va, with a reference; NULL: none, the zero page, or part of a huge one. */
-static struct page *get_mapped_page(struct machine *m, struct mm_struct *mm, u64 va)
+void clear_page_mlock(struct machine *m, struct page *page)
 {
-	u32 table = pt_find(m, mm, va);
-	struct page *page = NULL;
-	pte_t pte;
-
-	if (!table)
-		return NULL;
-	spin_lock(&m->table[table].ptl);
-	charge(COST_PTE);
-	pte = *pt_entry(m, table, va);
-	if (pte_present(pte) && !pte_special(pte) &&
-	    !page_is_compound(pfn_to_page(m, pte_pfn(pte)))) {
-		page = pfn_to_page(m, pte_pfn(pte));
-		charge(COST_PAGE_LINE);
-		get_page(page);
-	}
-	spin_unlock(&m->table[table].ptl);
-	return page;
-}
-
-/* Empty tables cost one look each. */
-static void munlock_vma_pages_range(struct machine *m, struct vm_area_struct *vma, u64 start,
-                                    u64 end)
-{
-	struct mm_struct *mm = vma->vm_mm;
-	u64 va = start;
-	u32 table;
-
-	while (va < end && (table = pt_next_leaf(m, mm, &va, end))) {
-		struct page *page = table == PT_HUGE ? NULL : get_mapped_page(m, mm, va);
-
-		if (page) {
-			lock_page(m, page);
-			munlock_vma_page(m, page);
-			unlock_page(m, page);
-			put_page(m, page);
-		}
-		va = table == PT_HUGE ? (va & PMD_MASK) + PMD_SIZE : va + PAGE_SIZE;
-		world_cond_resched();
-	}
+	if (!page_test_clear(page, PG_mlocked))
+		return;
+	count_mlock(m, page, -1);
+	count_vm_event(m, UNEVICTABLE_PGCLEARED);
+	if (isolate_lru_page(m, page))
+		putback_lru_page(m, page);
+	else if (page_test(page, PG_unevictable))
+		count_vm_event(m, UNEVICTABLE_PGSTRANDED);
 }
 
 /* ---- today: in batches ------------------------------------------------------------------------- */
@@ -217,7 +192,7 @@ static void move_unevictable(struct machine *m, struct page *page, struct lruvec
 		page_clear(page, PG_unevictable);
 	}
 	add_page_to_lru_list(m, page, lruvec);
-	count_vm_event(m, unevictable ? UNEVICTABLE_PGCULLED : UNEVICTABLE_PGRESCUED);
+	count_mlock_event(m, page, unevictable ? UNEVICTABLE_PGCULLED : UNEVICTABLE_PGRESCUED);
 }
 
 /* One more locked mapping. */
@@ -242,7 +217,7 @@ static void __mlock_new_folio(struct machine *m, struct page *page, struct lruve
 		page_clear(page, PG_active);
 		page_set(page, PG_unevictable);
 		*mlock_count(m, page) = 1;
-		count_vm_event(m, UNEVICTABLE_PGCULLED);
+		count_mlock_event(m, page, UNEVICTABLE_PGCULLED);
 	}
 	charge(COST_LRU_ADD);
 	page_set(page, PG_lru);
@@ -264,7 +239,8 @@ static void __munlock_folio(struct machine *m, struct page *page, struct lruvec 
 	/* Otherwise taken to be the last one: reclaim will find out if it was not. */
 	if (page_test_clear(page, PG_mlocked)) {
 		count_mlock(m, page, -1);
-		count_vm_event(m, on_list || !page_test(page, PG_unevictable)
+		count_mlock_event(m, page,
+		                  on_list || !page_test(page, PG_unevictable)
 		                          ? UNEVICTABLE_PGMUNLOCKED
 		                          : UNEVICTABLE_PGSTRANDED);
 	}
@@ -308,11 +284,13 @@ static void mlock_batch_add(struct machine *m, struct page *page, enum mlock_wha
 {
 	struct mlock_pagevec *b = &this_cpu(m)->mlock;
 
+	VM_BUG_ON(page_is_tail(page));
 	get_page(page);
 	charge(COST_LRU_BATCH);
 	b->what[b->pvec.nr] = (u8)what;
 	b->pvec.page[b->pvec.nr++] = page;
-	if (b->pvec.nr >= m->knob.lru_batch)
+	/* Large ones are not kept waiting. */
+	if (b->pvec.nr >= m->knob.lru_batch || page_is_compound(page))
 		mlock_drain_local(m);
 }
 
@@ -333,78 +311,20 @@ void munlock_folio(struct machine *m, struct page *page)
 	mlock_batch_add(m, page, MUNLOCK_PAGE);
 }
 
-static void for_ptes(struct machine *m, u32 table, u64 va, u64 end,
-                     void (*fn)(struct machine *m, struct page *page))
-{
-	const pte_t *pte = pt_entry(m, table, va);
-
-	charge_n(COST_PTE, (end - va) >> PAGE_SHIFT);
-	for (; va < end; va += PAGE_SIZE, pte++) {
-		struct page *page = pfn_to_page(m, pte_pfn(*pte));
-
-		if (!pte_present(*pte) || pte_special(*pte) || page_is_compound(page))
-			continue;
-		charge(COST_PAGE_LINE);
-		fn(m, page);
-	}
-}
-
-void munlock_ptes(struct machine *m, u32 table, u64 va, u64 end)
-{
-	for_ptes(m, table, va, end, munlock_folio);
-}
-
-/*
- * Counts the VMA in or out at all its pages. Meanwhile VM_IO keeps reclaim, which reads the flags
- * without mmap_sem, from counting it in as well.
- */
-static void mlock_vma_pages_range(struct machine *m, struct vm_area_struct *vma, u64 start, u64 end)
-{
-	bool lock = vma->vm_flags & VM_LOCKED;
-	bool drain = m->knob.mlock_drain != MLOCK_DRAIN_NONE;
-	u64 va = start;
-	u32 table;
-
-	if (lock)
-		vma->vm_flags |= VM_IO;
-	if (drain)
-		lru_add_drain(m);
-	while (va < end && (table = pt_next_leaf(m, vma->vm_mm, &va, end))) {
-		u64 next = min(end, ALIGN_DOWN(va, PMD_SIZE) + PMD_SIZE);
-
-		if (table != PT_HUGE) {
-			spin_lock(&m->table[table].ptl);
-			for_ptes(m, table, va, next, lock ? mlock_folio : munlock_folio);
-			spin_unlock(&m->table[table].ptl);
-		}
-		va = next;
-		world_cond_resched();
-	}
-	if (drain)
-		lru_add_drain(m);
-	if (lock)
-		vma->vm_flags &= ~(u32)VM_IO;
-}
-
 /* ---- either ------------------------------------------------------------------------------------ */
 
-void mlock_vma_pages(struct machine *m, struct vm_area_struct *vma, u64 start, u64 end)
-{
-	if (mlock_today(m))
-		mlock_vma_pages_range(m, vma, start, end);
-	else if (!(vma->vm_flags & VM_LOCKED))
-		munlock_vma_pages_range(m, vma, start, end);
-}
-
-/* A new anonymous page for a VM_LOCKED VMA. */
-void lru_cache_add_mlocked(struct machine *m, struct page *page)
+/* A new anonymous page for a VM_LOCKED VMA. False: it goes the ordinary way, as ptes map it (to 5.17). */
+bool lru_cache_add_mlocked(struct machine *m, struct page *page)
 {
 	if (mlock_today(m)) {
 		mlock_new_folio(m, page);
-		return;
+		return true;
 	}
+	if (page_is_compound(page) && compound_order(page) != HPAGE_PMD_ORDER)
+		return false;
 	set_mlocked(m, page);
 	add_page_to_unevictable_list(m, page);
+	return true;
 }
 
 /*
@@ -415,13 +335,13 @@ bool mlock_found(struct machine *m, struct page *page, struct vm_area_struct *vm
 {
 	bool locked;
 
-	if (page_is_compound(page))
-		return true;
 	if (mlock_today(m)) {
-		if (!(vma->vm_flags & VM_IO))
+		if (!(vma->vm_flags & VM_IO) && !vma->vm_mm->mlock_counts)
 			mlock_folio(m, page);
 		return true;
 	}
+	if (page_is_compound(page)) /* after it has been split */
+		return true;
 	if (!down_read_trylock(&vma->vm_mm->mmap_sem))
 		return false;
 	locked = vma->vm_flags & VM_LOCKED;
@@ -437,8 +357,6 @@ bool mlock_found(struct machine *m, struct page *page, struct vm_area_struct *vm
  */
 void munlock_replaced_page(struct machine *m, struct page *page)
 {
-	if (page_is_compound(page))
-		return;
 	lock_page(m, page);
 	munlock_vma_page(m, page);
 	unlock_page(m, page);
@@ -450,22 +368,24 @@ void lru_add_sort(struct machine *m, struct page *page)
 	bool was_unevictable = page_test_clear(page, PG_unevictable);
 
 	if (page_evictable(page)) {
-		count_vm_events(m, UNEVICTABLE_PGRESCUED, was_unevictable);
+		if (was_unevictable)
+			count_mlock_event(m, page, UNEVICTABLE_PGRESCUED);
 		return;
 	}
 	page_clear(page, PG_active);
 	page_set(page, PG_unevictable);
 	/* Whether the mapping is counted elsewhere is not known: too low rather than too high. */
 	*mlock_count(m, page) = 0;
-	count_vm_events(m, UNEVICTABLE_PGCULLED, !was_unevictable);
+	if (!was_unevictable)
+		count_mlock_event(m, page, UNEVICTABLE_PGCULLED);
 }
 
 /* The batch is emptied, because its reference would make the migration fail. */
 void munlock_migrating_page(struct machine *m, struct page *page, const struct vm_area_struct *vma)
 {
-	if (likely(!(vma->vm_flags & VM_LOCKED)) || !mlock_today(m) || page_is_compound(page))
+	if (likely(!(vma->vm_flags & VM_LOCKED)) || !mlock_today(m))
 		return;
-	munlock_folio(m, page);
+	munlock_vma_folio(m, page, vma, false);
 	mlock_drain_local(m);
 }
 
@@ -478,4 +398,11 @@ void mlock_migrate_page(struct machine *m, struct page *new, struct page *page)
 		return;
 	page_set(new, PG_mlocked);
 	count_mlock(m, new, 1);
+}
+
+/* Who maps it is not known: too low rather than too high, as in lru_add_sort(). */
+void mlock_split_tail(struct machine *m, struct page *tail)
+{
+	if (page_test(tail, PG_unevictable))
+		*mlock_count(m, tail) = 0;
 }

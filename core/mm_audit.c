@@ -339,12 +339,15 @@ static void audit_compound(struct machine *m, const struct rmap_count *c, u64 pf
 	bool tails = head[1].compound_flags & COMPOUND_TAILS;
 	s32 total = (s32)c->nr_huge[pfn];
 
+	bool locked = c->changing;
+
 	VM_BUG_ON_MSG(head[1].compound_mapcount != total,
 	              "pfn 0x%lx: compound_mapcount %d, %d PMDs", pfn, head[1].compound_mapcount,
 	              total);
 	VM_BUG_ON(doubled && (!mapcount_doubles(m) || !total));
 	for (u32 i = 0; i < compound_nr(head); i++) {
 		total += (s32)c->nr[pfn + i];
+		locked |= c->locked[pfn + i];
 		VM_BUG_ON(!tails && c->nr[pfn + i]);
 		VM_BUG_ON_MSG(tails && head[i].mapcount != (s32)(c->nr[pfn + i] + doubled),
 		              "pfn 0x%lx + %u: mapcount %d, ptes %u, doubled %u", pfn, i,
@@ -352,6 +355,8 @@ static void audit_compound(struct machine *m, const struct rmap_count *c, u64 pf
 	}
 	VM_BUG_ON_MSG(head[1].total_mapcount != total, "pfn 0x%lx: total mapcount %d, entries %d",
 	              pfn, head[1].total_mapcount, total);
+	VM_BUG_ON_MSG(page_test(head, PG_mlocked) && !locked,
+	              "huge pfn 0x%lx is mlocked, and no locked VMA has it", pfn);
 	if (page_test(head, PG_swapcache) || page_mapping(m, head))
 		total += (s32)compound_nr(head);
 	total += page_test(head, PG_private);

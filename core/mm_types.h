@@ -510,6 +510,7 @@ struct mm_struct {
 	u64 rlim_memlock;                /* RLIMIT_MEMLOCK of its tasks, bytes */
 	u32 def_flags;                   /* (M) of new mappings: mlockall(MCL_FUTURE) */
 	bool cap_ipc_lock;               /* its tasks need not mind the limit */
+	bool mlock_counts;               /* (M) mlock is about to count pages in: mlock_fixup() */
 	u64 start_brk;                   /* (c) */
 	u64 brk;                         /* (M) */
 	u64 nr_tables;                   /* (a) page-table pages */

@@ -368,10 +368,10 @@ void dump_page(const struct machine *m, const struct page *page, const char *why
 }
 
 /* Freed while mlocked: truncated, or its last mapping went while a batch had the news. */
-static void free_page_mlock(struct machine *m, struct page *page)
+static void free_page_mlock(struct machine *m, struct page *page, long nr)
 {
 	page_clear(page, PG_mlocked);
-	mod_zone_state(page_zone(m, page), NR_MLOCK, -1);
+	mod_zone_state(page_zone(m, page), NR_MLOCK, -nr);
 	count_vm_event(m, UNEVICTABLE_PGCLEARED);
 }
 
@@ -379,7 +379,7 @@ static void free_page_mlock(struct machine *m, struct page *page)
 static noinline __cold void bad_page(struct machine *m, struct page *page)
 {
 	if (page_test(page, PG_mlocked))
-		free_page_mlock(m, page);
+		free_page_mlock(m, page, 1);
 	if (!(page->flags & PAGE_FLAGS_CHECK_AT_FREE) && !page->refcount && !page->mapcount)
 		return;
 
@@ -567,6 +567,8 @@ void free_compound_page(struct machine *m, struct page *head)
 	u64 pfn = page_to_pfn(m, head);
 
 	destroy_compound_page(z, head);
+	if (unlikely(page_test(head, PG_mlocked)))
+		free_page_mlock(m, head, 1L << order);
 	if (unlikely((head->flags & PAGE_FLAGS_CHECK_AT_FREE) || head->refcount || head->mapcount))
 		bad_page(m, head);
 	head->flags &= ~PAGE_FLAGS_MASK;

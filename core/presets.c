@@ -57,6 +57,7 @@ static const struct preset presets[] = {
 		 {"lru.add_batches", LRU_ADD_PER_LIST},     /* 3.11 */
 		 {"alloc.zone_fair", KNOB_OFF},             /* 3.12 */
 		 {"mlock.drain", MLOCK_DRAIN_ALL},          /* 3.12 */
+		 {"mlock.huge", MLOCK_HUGE_NEW},            /* 3.7 */
 		 {"watermark.pages", WMARK_PAGES_PRESENT},  /* to 3.8 */
 		 {"pcp.drain", PCP_DRAIN_ALL},              /* 3.4 */
 		 {"reclaim.throttle_direct", KNOB_OFF},     /* 3.6 */

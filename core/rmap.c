@@ -217,6 +217,49 @@ static int huge_referenced_one(struct machine *m, struct page *head, struct vm_a
 	return referenced;
 }
 
+bool huge_found_locked(struct machine *m, struct page *head, struct vm_area_struct *vma,
+                       bool *whole)
+{
+	u64 begin = max(head->index, vma->vm_pgoff);
+	u64 end = min(head->index + compound_nr(head), vma->vm_pgoff + vma_pages(vma));
+	u64 va = vma->vm_start + ((begin - vma->vm_pgoff) << PAGE_SHIFT);
+	u64 pfn = page_to_pfn(m, head) + begin - head->index;
+	struct spinlock *ptl;
+	u32 table, nr = 0;
+	pte_t *pmd;
+
+	*whole = false;
+	charge2(COST_RMAP_STEP, COST_PTE_COLD);
+	table = pt_find_pmd(m, vma->vm_mm, va, &pmd);
+	if (!table || pte_none(READ_ONCE(*pmd)))
+		return false;
+	ptl = pmd_lockptr(m, table);
+	spin_lock(ptl);
+	if (pte_huge(*pmd)) {
+		nr = pte_pfn(*pmd) == page_to_pfn(m, head);
+		*whole = nr && mlock_today(m);
+		goto out_found;
+	}
+	spin_unlock(ptl);
+	table = pt_find(m, vma->vm_mm, va);
+	if (!table)
+		return false;
+	ptl = &m->table[table].ptl;
+	spin_lock(ptl);
+	charge_n(COST_PTE, end - begin);
+	for (; begin < end; begin++, va += PAGE_SIZE, pfn++) {
+		pte_t entry = *pt_entry(m, table, va);
+
+		nr += pte_present(entry) && !pte_special(entry) && pte_pfn(entry) == pfn;
+	}
+	*whole = nr == compound_nr(head) && mlock_today(m) && mlock_counts_ptes(m, head);
+out_found:
+	if (*whole)
+		mlock_found(m, head, vma);
+	spin_unlock(ptl);
+	return nr;
+}
+
 static int huge_referenced(struct machine *m, struct page *head, struct anon_vma *anon_vma,
                            u32 *vm_flags, bool *dirty)
 {
@@ -226,8 +269,17 @@ static int huge_referenced(struct machine *m, struct page *head, struct anon_vma
 	interval_tree_for_each (node, &anon_vma->rb_root, head->index,
 	                        head->index + compound_nr(head) - 1) {
 		struct vm_area_struct *vma = container_of(node, struct anon_vma_chain, node)->vma;
-		int nr = huge_referenced_one(m, head, vma, dirty);
+		bool whole;
+		int nr;
 
+		/* Today what a locked VMA has of it does not count, if that is not all: it will be split. */
+		if (unlikely(vma->vm_flags & VM_LOCKED)) {
+			if (!huge_found_locked(m, head, vma, &whole) || (!whole && mlock_today(m)))
+				continue;
+			*vm_flags |= VM_LOCKED;
+			break;
+		}
+		nr = huge_referenced_one(m, head, vma, dirty);
 		if (nr)
 			*vm_flags |= vma->vm_flags;
 		referenced += nr;
@@ -552,6 +604,8 @@ enum ttu_result try_to_munlock(struct machine *m, struct page *page)
 
 	if (!page_is_anon(page))
 		return try_to_munlock_file(m, page);
+	if (page_is_compound(page)) /* page_check_address() does not see huge entries */
+		return ret;
 	anon_vma = page_lock_anon_vma(m, page, false, &busy);
 	if (!anon_vma)
 		return ret;

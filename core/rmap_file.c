@@ -211,7 +211,28 @@ static int rmap_walk_file(struct machine *m, struct page *page, bool try, rmap_o
 	return 0;
 }
 
+/* Ptes of a large folio that have been found in a VM_LOCKED VMA, in one of its tables. */
+struct locked_ptes {
+	const struct vm_area_struct *vma;
+	u32 table;
+	u32 nr;
+};
+
+/* One more; @page's folio is counted as one in @vma only if all of it is there. True: it is now. */
+static bool folio_found_locked(struct machine *m, struct page *page, const struct rmap_pte *r,
+                               struct locked_ptes *l)
+{
+	struct page *head = compound_head(page);
+
+	if (l->vma != r->vma || l->table != r->table)
+		*l = (struct locked_ptes){.vma = r->vma, .table = r->table};
+	if (++l->nr < compound_nr(head) || !mlock_counts_ptes(m, head))
+		return false;
+	return mlock_found(m, head, r->vma);
+}
+
 struct referenced_arg {
+	struct locked_ptes locked;
 	int referenced;
 	u32 vm_flags;
 	const struct vm_area_struct *last; /* of a large folio: that used it, which counts once */
@@ -224,8 +245,11 @@ static bool page_referenced_one_file(struct machine *m, struct page *page, struc
 	pte_t entry = *r->pte;
 
 	if (unlikely(r->vma->vm_flags & VM_LOCKED)) {
+		if (page_is_compound(page) && mlock_today(m) &&
+		    !folio_found_locked(m, page, r, &a->locked))
+			return true;
 		a->vm_flags |= VM_LOCKED;
-		if (mlock_today(m))
+		if (!page_is_compound(page) && mlock_today(m))
 			mlock_found(m, page, r->vma);
 		return false;
 	}
@@ -268,6 +292,7 @@ struct unmap_arg {
 	u32 flags;
 	bool dirty;
 	bool mlocked; /* a VM_LOCKED VMA maps it */
+	struct locked_ptes locked;
 };
 
 /* A file page's pte is just dropped: the page is still in the cache, for whoever faults next. */
@@ -278,7 +303,13 @@ static bool try_to_unmap_one_file(struct machine *m, struct page *page, struct r
 	struct mm_struct *mm = r->vma->vm_mm;
 	pte_t entry = *r->pte;
 
+	if (unlikely(a->mlocked && a->locked.vma != r->vma))
+		return false;
 	if (unlikely(r->vma->vm_flags & VM_LOCKED) && !(a->flags & TTU_IGNORE_MLOCK)) {
+		if (page_is_compound(page) && mlock_today(m)) {
+			a->mlocked = true;
+			return !folio_found_locked(m, page, r, &a->locked);
+		}
 		a->mlocked = mlock_found(m, page, r->vma);
 		return !a->mlocked;
 	}
@@ -289,6 +320,7 @@ static bool try_to_unmap_one_file(struct machine *m, struct page *page, struct r
 	atomic_long_add(-1, &mm->rss[MM_FILEPAGES]);
 	charge(COST_RSS);
 	page_remove_rmap(m, page);
+	munlock_migrating_page(m, page, r->vma);
 	page = compound_head(page);
 	VM_BUG_ON(page->refcount < 2);
 	page->refcount -= 1;

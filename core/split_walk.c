@@ -15,6 +15,7 @@
  * same way until it is past a bound that some node was compared with. The touches of the nodes, which nobody
  * else sees meanwhile, are kept in the record too, and given back at the end.
  */
+#include "core/mlock.h"
 #include "core/split_walk.h"
 
 /* ---- searching the reverse map --------------------------------------------------------------------------- */
@@ -282,6 +283,7 @@ static inline bool freeze_pte(struct split *s, struct vm_area_struct *vma, u32 t
 	if (pte_dirty(entry))
 		page_set(s->head, PG_dirty);
 	page_remove_rmap(m, s->head + i);
+	munlock_migrating_page(m, s->head + i, vma);
 	VM_BUG_ON(s->head->refcount < 2);
 	s->head->refcount -= 1;
 	return true;

@@ -154,8 +154,7 @@ static pte_t map_swapped_page(struct vm_fault *f, struct page *page, swp_entry_t
 	} else if (vm_swap_full(m) || f->vma->vm_flags & VM_LOCKED || page_test(page, PG_mlocked)) {
 		try_to_free_swap(m, compound_head(page));
 	}
-	if (unlikely(f->vma->vm_flags & VM_LOCKED) && mlock_today(m) && !page_is_compound(page))
-		mlock_folio(m, page);
+	mlock_vma_folio(m, page, f->vma, 1, false);
 	return pte;
 }
 

@@ -18,11 +18,8 @@
  */
 static void unmap_page_everywhere(struct machine *m, struct page *page)
 {
-	/* A large folio is not mlocked itself (mlock_page.c), so that there is nothing to be counted out. */
-	u32 flags = page_is_compound(page) ? TTU_IGNORE_MLOCK : 0;
-
 	while (page_mapped(page))
-		if (try_to_unmap_file(m, page, flags) == SWAP_AGAIN)
+		if (try_to_unmap_file(m, page, TTU_IGNORE_MLOCK) == SWAP_AGAIN)
 			world_cond_resched(); /* a fork is just copying an entry */
 }
 

@@ -105,9 +105,12 @@ static enum page_fate check_references(struct shrink *s, struct page *page, bool
 	was_referenced = page_test_clear(page, PG_referenced);
 	if (unlikely(s->sc->ignore_references))
 		return PAGE_GO_ON;
-	/* Its mlock lost the race for isolating it. Before 5.18 try_to_unmap() finds out for sure. */
+	/*
+	 * Its mlock lost the race for isolating it. Before 5.18 try_to_unmap() finds out for sure; of a huge
+	 * page, of each small one after the split.
+	 */
 	if (unlikely(vm_flags & VM_LOCKED))
-		return mlock_today(m) || page_is_compound(page) ? PAGE_ACTIVATE : PAGE_GO_ON;
+		return mlock_today(m) ? PAGE_ACTIVATE : PAGE_GO_ON;
 	if (nr_ptes < 0)
 		return PAGE_KEEP;
 	if (!nr_ptes) {

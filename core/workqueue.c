@@ -223,6 +223,14 @@ bool flush_work(struct machine *m, struct work_struct *work)
 
 /* ---- boot ------------------------------------------------------------------------------------ */
 
+bool workqueue_is_idle(const struct machine *m)
+{
+	for (u32 cpu = 0; cpu < m->nr_cpus; cpu++)
+		if (m->worker_pool[cpu] && !m->worker_pool[cpu]->idle)
+			return false;
+	return true;
+}
+
 int workqueue_init(struct machine *m)
 {
 	m->worker_pool = arena_array(&m->arena, struct worker_pool *, m->nr_cpus);

@@ -43,6 +43,9 @@ bool queue_work_on(struct machine *m, u32 cpu, struct work_struct *work);
 /* Waits until @work is done, if it was queued. False: it was not, or had ended. May switch tasks. */
 bool flush_work(struct machine *m, struct work_struct *work);
 
+/* Every worker sleeps. For who wants to see the machine at rest; between tasks. */
+bool workqueue_is_idle(const struct machine *m);
+
 int workqueue_init(struct machine *m); /* boot; 0 or -ENOMEM */
 void workqueue_destroy(struct machine *m);
 

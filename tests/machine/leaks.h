@@ -9,6 +9,7 @@
 
 #include "core/khugepaged.h"
 #include "core/swap.h"
+#include "core/workqueue.h"
 
 /* Frames that somebody has. */
 static long frames_out(const struct machine *m)
@@ -26,7 +27,7 @@ static bool nothing_is_under_way(const struct machine *m)
 			return false;
 	return !item_exact(m, NR_WRITEBACK) && !item_exact(m, NR_ISOLATED_ANON) &&
 	       !item_exact(m, NR_ISOLATED_FILE) && !pool_live(&m->io_pool) &&
-	       !(m->khugepaged && m->khugepaged->busy);
+	       workqueue_is_idle(m) && !(m->khugepaged && m->khugepaged->busy);
 }
 
 /* And nobody has an address space but the caller: the OOM reaper may be late. */

@@ -122,7 +122,7 @@ static void worker(struct task *t, void *arg)
 
 #define MB(n) ((u64)(n) << 20)
 
-/* A huge page is shared and written to while others are to be had. */
+/* A huge page is shared, written to while others are to be had, and locked as one and as ptes. */
 static void copy_huge_page(struct run *r)
 {
 	struct task *c = NULL;
@@ -137,6 +137,12 @@ static void copy_huge_page(struct run *r)
 	task_start(c, -1);
 	mm_access(r->m, va, MB(2), WORLD_WRITE, 0);
 	do_wait(c);
+	for (u32 i = 0; i < 2; i++) {
+		do_mlock(r->m, va, MB(2));
+		do_munlock(r->m, va, MB(2));
+		do_mprotect(r->m, va, PAGE_SIZE, MM_PROT_READ);
+		do_mprotect(r->m, va, PAGE_SIZE, MM_PROT_READ | MM_PROT_WRITE);
+	}
 }
 
 /* Huge pages: read before they are written, unmapped in part, shared, copied, reclaimed. */

@@ -180,6 +180,45 @@ TEST(a_store_needs_a_dirty_limit_that_its_folio_fits)
 	assert_int_equal(nr_store_faults, 1);
 }
 
+/*
+ * In locked memory: four folios of 16 pages, in one table. Those that are whole in the mapping are mlocked as such, and
+ * munlocked with the first of their pages. The numbers are those of Linux 6.18.44 on ext4.
+ */
+static void locks(struct task *t, void *arg)
+{
+	u64 va;
+
+	(void)t, (void)arg;
+	opens();
+	for (u64 i = 0; i < 64; i += 16)
+		pwrites(i, 16);
+	BUG_ON(do_fsync(stage.m, fd) || folio_nr(0) != 16 || folio_nr(63) != 16);
+	do {
+		va = maps(64, RW);
+	} while (va >> 21 != (va + PAGES(64) - 1) >> 21);
+	BUG_ON(do_mlock(stage.m, va, PAGES(64)));
+	BUG_ON(stage_item(NR_MLOCK) != 64 || stage_item(NR_UNEVICTABLE) != 64);
+	BUG_ON(do_munlock(stage.m, va, PAGES(64)));
+	BUG_ON(stage_item(NR_MLOCK) || stage_item(NR_UNEVICTABLE));
+	BUG_ON(do_mlock(stage.m, va, PAGES(64)));
+	BUG_ON(stage_item(NR_MLOCK) != 64);
+	BUG_ON(do_munlock(stage.m, va + PAGES(20), PAGE_SIZE));
+	BUG_ON(stage_item(NR_MLOCK) != 64 - 16);
+	/* One goes, one is split, and its rest mapped by nobody. */
+	BUG_ON(do_ftruncate(stage.m, fd, PAGES(40)));
+	BUG_ON(stage_item(NR_MLOCK) != 16);
+	BUG_ON(do_munlock(stage.m, va, PAGES(64)));
+	BUG_ON(stage_item(NR_MLOCK));
+	BUG_ON(do_mlock(stage.m, va + PAGES(1), PAGE_SIZE));
+	BUG_ON(stage_item(NR_MLOCK));
+	ran = true;
+}
+
+TEST(those_that_are_whole_in_locked_memory_are_mlocked)
+{
+	play(4096, 4096, 64, false, locks);
+}
+
 /* A write makes folios as large as itself and its place allow: 1 at 1, 2 at 2, 4, ... 32 at 32, then 37 are left. */
 static void writes_at_one(struct task *t, void *arg)
 {
