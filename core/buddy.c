@@ -496,7 +496,7 @@ u32 rmqueue_bulk(struct zone *z, unsigned int order, u32 count, struct page_list
 {
 	u32 nr = 0;
 
-	spin_lock_irq(&z->lock);
+	spin_lock_unseen(&z->lock);
 	while (nr < count) {
 		u32 run = order ? 0 : take_run(z, count - nr, list, mt);
 
@@ -512,7 +512,7 @@ u32 rmqueue_bulk(struct zone *z, unsigned int order, u32 count, struct page_list
 	else
 		mod_zone_state(z, NR_FREE_PAGES, -(long)(nr << order));
 	zone_free_taken(z, (long)nr << order);
-	spin_unlock_irq(&z->lock);
+	spin_unlock_unseen(&z->lock);
 	return nr;
 }
 
@@ -520,13 +520,13 @@ struct page *rmqueue_buddy(struct zone *z, unsigned int order, enum migratetype 
 {
 	struct page *p;
 
-	spin_lock_irq(&z->lock);
+	spin_lock_unseen(&z->lock);
 	p = __rmqueue(z, order, mt, alloc_flags);
 	if (p) {
 		mod_zone_state(z, NR_FREE_PAGES, -(1L << order));
 		zone_free_taken(z, 1L << order);
 	}
-	spin_unlock_irq(&z->lock);
+	spin_unlock_unseen(&z->lock);
 	return p;
 }
 
@@ -534,13 +534,13 @@ void free_one_page(struct zone *z, struct page *page, unsigned int order)
 {
 	u64 pfn = page_to_pfn(z->machine, page);
 
-	spin_lock_irq(&z->lock);
+	spin_lock_unseen(&z->lock);
 	zone_reset_scanned(z);
 	count_vm_events(z->machine, PGFREE, 1UL << order);
 	__free_one_page(z, pfn, order, get_pageblock_migratetype(z, pfn));
 	mod_zone_state(z, NR_FREE_PAGES, 1L << order);
 	z->nr_free += 1L << order;
-	spin_unlock_irq(&z->lock);
+	spin_unlock_unseen(&z->lock);
 }
 
 void return_taken_page(struct zone *z, struct page *page)

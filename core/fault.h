@@ -83,7 +83,7 @@ int map_zeroed_page(struct vm_fault *f, struct page *page, u32 late);
 /* 0, VM_FAULT_OOM, or VM_FAULT_RETRY (lock dropped) if the VMA's lock alone will not do. */
 int fault_anon_prepare(struct vm_fault *f);
 /* Drops mmap_sem or the VMA's lock. */
-static inline void fault_unlock_mm(struct vm_fault *f)
+static __always_inline void fault_unlock_mm(struct vm_fault *f)
 {
 	if (f->vma_locked)
 		up_read(&f->vma->vm_lock);

@@ -601,8 +601,7 @@ bool zap_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 va, u6
 	if (likely(pte_index(va, 1) + 1 < PTRS_PER_TABLE) && pte_huge(pmd[1]))
 		huge_prefetch(pfn_to_page(m, pte_pfn(pmd[1])));
 	set_pmd(m, pmd_table, pmd, (pte_t){0});
-	tlb_remove_tlb_entry(tlb, va);
-	tlb_remove_tlb_entry(tlb, va + PMD_SIZE - PAGE_SIZE);
+	tlb_remove_tlb_range(tlb, va, va + PMD_SIZE);
 	leaf = pt_withdraw(m, pmd_table);
 	if (!pte_special(entry)) {
 		struct page *page = pfn_to_page(m, pte_pfn(entry));

@@ -128,9 +128,9 @@ void free_huge_page(struct machine *m, struct page *head)
 
 	/* Those of files are on no queue. */
 	if (compound_nr(head) > 2 && head[1].mapping == TAIL_MAPPING) {
-		spin_lock_irq(&pgdat->split_queue_lock);
+		spin_lock_unseen(&pgdat->split_queue_lock);
 		split_queue_forget(pgdat, head);
-		spin_unlock_irq(&pgdat->split_queue_lock);
+		spin_unlock_unseen(&pgdat->split_queue_lock);
 	}
 	free_compound_page(m, head);
 }

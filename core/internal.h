@@ -836,8 +836,22 @@ static inline u32 pt_find_pmd(struct machine *m, struct mm_struct *mm, u64 va, p
 
 u32 pt_pmd_alloc(struct machine *m, struct mm_struct *mm, u64 va, pte_t **pmd);
 /* An empty leaf table kept beside a huge entry, for when it is split; pmd lock held. */
-void pt_deposit(struct machine *m, u32 pmd_table, u32 leaf);
-u32 pt_withdraw(struct machine *m, u32 pmd_table);
+static inline void pt_deposit(struct machine *m, u32 pmd_table, u32 leaf)
+{
+	VM_BUG_ON(m->table[leaf].nr_used || m->table[leaf].deposit);
+	m->table[leaf].deposit = m->table[pmd_table].deposit;
+	m->table[pmd_table].deposit = leaf;
+}
+
+static inline u32 pt_withdraw(struct machine *m, u32 pmd_table)
+{
+	u32 leaf = m->table[pmd_table].deposit;
+
+	VM_BUG_ON(!leaf);
+	m->table[pmd_table].deposit = m->table[leaf].deposit;
+	m->table[leaf].deposit = 0;
+	return leaf;
+}
 
 /* Frees all tables that only map within [@floor, @ceiling) around the unmapped [@start, @end). */
 void free_pgtables(struct machine *m, struct mm_struct *mm, u64 start, u64 end, u64 floor,

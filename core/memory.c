@@ -279,11 +279,13 @@ static noinline int fault_find_table(struct vm_fault *f)
 {
 	struct machine *m = f->m;
 	pte_t *pmd;
-	u32 pmd_table = pt_pmd_alloc(m, f->mm, f->va, &pmd);
+	u32 pmd_table = pt_find_pmd(m, f->mm, f->va, &pmd);
 	int ret = VM_FAULT_FALLBACK;
 	pte_t orig;
 
 	f->table = 0;
+	if (unlikely(!pmd_table))
+		pmd_table = pt_pmd_alloc(m, f->mm, f->va, &pmd);
 	if (unlikely(!pmd_table))
 		return VM_FAULT_OOM;
 	orig = *pmd;

@@ -83,6 +83,7 @@ static u32 table_number(struct machine *m)
 
 u32 pt_alloc(struct machine *m, struct mm_struct *mm)
 {
+	struct pt_table *t;
 	struct page *page;
 	u32 nr;
 
@@ -98,10 +99,11 @@ u32 pt_alloc(struct machine *m, struct mm_struct *mm)
 
 	nr = table_number(m);
 	VM_CHECK(table_is_empty(m, nr));
-	m->table[nr].pfn = page_to_pfn(m, page);
-	m->table[nr].nr_used = 0;
-	m->table[nr].deposit = 0;
-	spin_lock_init(m->world, &m->table[nr].ptl, LOCK_PTL);
+	t = &m->table[nr];
+	t->pfn = page_to_pfn(m, page);
+	t->nr_used = 0;
+	t->deposit = 0;
+	spin_lock_init(m->world, &t->ptl, LOCK_PTL);
 	mm->nr_tables += 1;
 	return nr;
 }
@@ -200,23 +202,6 @@ u32 pt_pmd_alloc(struct machine *m, struct mm_struct *mm, u64 va, pte_t **pmd)
 			*pmd = table_entries(m, table) + pte_index(va, 1);
 	}
 	return table;
-}
-
-void pt_deposit(struct machine *m, u32 pmd_table, u32 leaf)
-{
-	VM_BUG_ON(m->table[leaf].nr_used || m->table[leaf].deposit);
-	m->table[leaf].deposit = m->table[pmd_table].deposit;
-	m->table[pmd_table].deposit = leaf;
-}
-
-u32 pt_withdraw(struct machine *m, u32 pmd_table)
-{
-	u32 leaf = m->table[pmd_table].deposit;
-
-	VM_BUG_ON(!leaf);
-	m->table[pmd_table].deposit = m->table[leaf].deposit;
-	m->table[leaf].deposit = 0;
-	return leaf;
 }
 
 u32 __pt_find_alloc(struct machine *m, struct mm_struct *mm, u64 va)

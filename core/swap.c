@@ -193,11 +193,11 @@ static noinline void __put_page(struct machine *m, struct page *page)
 	if (page_test(page, PG_lru)) {
 		struct lruvec *lruvec = page_lruvec(m, page);
 
-		spin_lock_irq(&lruvec->lru_lock);
+		spin_lock_unseen(&lruvec->lru_lock);
 		charge(COST_LRU_ADD);
 		del_page_from_lru_list(m, page, lruvec);
 		page_clear_lru_flags(page);
-		spin_unlock_irq(&lruvec->lru_lock);
+		spin_unlock_unseen(&lruvec->lru_lock);
 	} else {
 		page_clear_lru_flags(page);
 	}

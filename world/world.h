@@ -887,6 +887,36 @@ static inline void spin_unlock_irq(struct spinlock *l)
 	world_irq_restore();
 }
 
+/*
+ * spin_lock_irq() and spin_unlock_irq() around a section that has no order point in it: if the lock is at
+ * hand, nobody can see that it is taken, and only its books are kept. spin_held() is false then.
+ */
+static __always_inline void spin_lock_unseen(struct spinlock *l)
+{
+	struct world_cpu *c = world_self;
+
+	world_irq_save();
+	if (unlikely(c->clock >= c->limit || !__spin_is_at_hand(c, l))) {
+		spin_lock(l);
+		return;
+	}
+	__charge2(c, COST_LINE_OWN, COST_SPIN);
+	l->taken_at = c->clock;
+}
+
+static __always_inline void spin_unlock_unseen(struct spinlock *l)
+{
+	struct world_cpu *c = world_self;
+
+	if (unlikely(l->owner)) {
+		spin_unlock(l);
+	} else {
+		__charge(c, COST_SPIN);
+		__spin_held(c, l, l->taken_at);
+	}
+	world_irq_restore();
+}
+
 static inline bool spin_held(const struct spinlock *l)
 {
 	return l->owner == world_self->mark;
