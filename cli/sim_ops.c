@@ -69,9 +69,12 @@ int op_brk(struct target_task *t, s64 delta, u64 *end)
 }
 
 static const enum mm_mempolicy to_mempolicy[] = {
-	[TARGET_MPOL_DEFAULT] = MM_MPOL_DEFAULT, [TARGET_MPOL_PREFERRED] = MM_MPOL_PREFERRED,
-	[TARGET_MPOL_BIND] = MM_MPOL_BIND,       [TARGET_MPOL_INTERLEAVE] = MM_MPOL_INTERLEAVE,
+	[TARGET_MPOL_DEFAULT] = MM_MPOL_DEFAULT,
+	[TARGET_MPOL_PREFERRED] = MM_MPOL_PREFERRED,
+	[TARGET_MPOL_BIND] = MM_MPOL_BIND,
+	[TARGET_MPOL_INTERLEAVE] = MM_MPOL_INTERLEAVE,
 	[TARGET_MPOL_LOCAL] = MM_MPOL_LOCAL,
+	[TARGET_MPOL_WEIGHTED_INTERLEAVE] = MM_MPOL_WEIGHTED_INTERLEAVE,
 };
 
 int op_set_mempolicy(struct target_task *t, enum target_mempolicy mode, u64 nodes)

@@ -53,9 +53,14 @@ gfp_t thp_gfp(const struct machine *m, bool advised)
 
 static struct page *alloc_huge(struct vm_fault *f)
 {
-	struct page *page = alloc_pages_vma(f->m, thp_gfp(f->m, f->vma->vm_flags & VM_HUGEPAGE),
-	                                    HPAGE_PMD_ORDER, f->vma, f->va & PMD_MASK);
+	gfp_t gfp = thp_gfp(f->m, f->vma->vm_flags & VM_HUGEPAGE);
+	u64 va = f->va & PMD_MASK;
+	struct page *page;
 
+	if (likely(f->m->nr_nodes == 1 || f->m->knob.thp_node == THP_NODE_POLICY))
+		page = alloc_pages_vma(f->m, gfp, HPAGE_PMD_ORDER, f->vma, va);
+	else
+		page = __alloc_huge_pages_vma(f->m, gfp, f->vma, va);
 	if (!page)
 		count_vm_event(f->m, THP_FAULT_FALLBACK);
 	return page;

@@ -404,6 +404,10 @@ bool mempolicy_in_oom_domain(const struct machine *m, const struct task *t, u64 
 struct pglist_data *__policy_node(struct machine *m);
 bool __policy_allows(const struct machine *m, const struct zone *z);
 
+/* A huge page of 2 MiB, if there is more than one node. */
+struct page *__alloc_huge_pages_vma(struct machine *m, gfp_t gfp, const struct vm_area_struct *vma,
+                                    u64 va);
+
 /* For user memory at @va. */
 static inline struct page *alloc_pages_vma(struct machine *m, gfp_t gfp, unsigned int order,
                                            const struct vm_area_struct *vma, u64 va)

@@ -33,6 +33,7 @@
 	E(THP_DEFRAG_MADVISE, "madvise")                                                           \
 	E(THP_DEFRAG_DEFER_MADVISE, "defer+madvise")                                               \
 	E(THP_DEFRAG_DEFER, "defer") E(THP_DEFRAG_ALWAYS, "always")
+#define KNOB_THP_NODE(E) E(THP_NODE_POLICY, "policy") E(THP_NODE_LOCAL_FIRST, "local_first")
 #define KNOB_KHUGEPAGED(E) E(KHUGEPAGED_4_0, "4.0") E(KHUGEPAGED_6_18, "6.18")
 #define KNOB_KHUGEPAGED_NODE(E)                                                                    \
 	E(KHUGEPAGED_NODE_FIRST, "first")                                                          \
@@ -142,6 +143,14 @@
 	NUM(reclaim_distance, "numa.reclaim_distance", "SLIT", 0, 255, 0, 0,                       \
 	    "RECLAIM_DISTANCE; 4f9b16a64753 (3.16) none",                                          \
 	    "zone_reclaim_mode is 1 if a node is farther than this from another; 0: never")        \
+	ENUM(mpol_weighted, "numa.weighted_interleave", KNOB_OFF_ON, KNOB_OFF, KNOB_ON,            \
+	     "fa3bea4e1f82 (6.9)", "there is a memory policy that gives nodes turns by weight")    \
+	NUM(numa_weight_0, "numa.weight.node0", "turns", 1, 255, 1, 1,                             \
+	    "sysfs, dce41f5ae253 (6.9)", "turns in a row that node 0 has in weighted interleave")  \
+	NUM(numa_weight_1, "numa.weight.node1", "turns", 1, 255, 1, 1, "sysfs", "node 1")          \
+	NUM(numa_weight_2, "numa.weight.node2", "turns", 1, 255, 1, 1, "sysfs", "node 2")          \
+	NUM(numa_weight_3, "numa.weight.node3", "turns", 1, 255, 1, 1, "sysfs",                    \
+	    "node 3; further ones have 1")                                                         \
 	NUM(extfrag_threshold, "vm.extfrag_threshold", "", 0, 1000, 500, 500, "sysctl",            \
 	    "a fragmentation index up to this: memory is short rather than in pieces")             \
 	NUM(compact_unevictable, "vm.compact_unevictable_allowed", "", 0, 1, 0, 1,                 \
@@ -223,6 +232,10 @@
 	     "sysfs, 3485b88390b0 (6.8)", "who gets those of 2 MiB; inherit: as thp.enabled says") \
 	ENUM(thp_defrag, "thp.defrag", KNOB_THP_DEFRAG, THP_DEFRAG_ALWAYS, THP_DEFRAG_MADVISE,     \
 	     "444eb2a449ef (4.6)", "whose faults reclaim for a huge page, or have kswapd do so")   \
+	ENUM(thp_node, "thp.node", KNOB_THP_NODE, THP_NODE_POLICY, THP_NODE_LOCAL_FIRST,           \
+	     "b39d0ee2632d, 19deb7695e07 (5.4)",                                                   \
+	     "huge pages of 2 MiB come from nodes as others do; or from the own, or preferred, "   \
+	     "one first, and from others only if the request may take pains")                      \
 	ENUM(khugepaged_form, "khugepaged.form", KNOB_KHUGEPAGED, KHUGEPAGED_4_0, KHUGEPAGED_6_18, \
 	     "kernel version",                                                                     \
 	     "a range must be writable somewhere and have no parts of huge pages; or (5.8) "       \
@@ -452,6 +465,7 @@ KNOB_DECLARE(thp_policy, KNOB_THP);
 KNOB_DECLARE(mthp_policy, KNOB_MTHP);
 KNOB_DECLARE(thp_defrag_policy, KNOB_THP_DEFRAG);
 KNOB_DECLARE(khugepaged_policy, KNOB_KHUGEPAGED);
+KNOB_DECLARE(thp_node_policy, KNOB_THP_NODE);
 KNOB_DECLARE(khugepaged_node_policy, KNOB_KHUGEPAGED_NODE);
 KNOB_DECLARE(thp_partial_policy, KNOB_THP_PARTIAL);
 KNOB_DECLARE(thp_mapcount_policy, KNOB_THP_MAPCOUNT);

@@ -5,7 +5,7 @@
  * the pages that faults bring to it. Default and local: the node of the running CPU, then others by
  * distance. Preferred: the same from another node on. Bind: only the nodes named, the nearest first.
  * Interleave: each page comes from the next node in turn, by the page's offset in a VMA that has the
- * policy, else by a counter of the task's.
+ * policy, else by a counter of the task's; weighted (6.9): nodes have several turns in a row.
  *
  * Policies are few, and the same one is kept once, in a table of the machine's: what a task or VMA has is a
  * number in it. A VMA's is part of its vm_flags, so that VMAs merge only if they agree, as in Linux.
@@ -17,7 +17,7 @@
  *
  * What is there already is moved by move_pages.c.
  *
- * Left out: cpusets and the rebinding that goes with them, shared policies of files, weighted interleave (6.9), preferred many (5.15).
+ * Left out: cpusets and the rebinding that goes with them, shared policies of files, preferred many (5.15).
  */
 #include "core/huge_memory.h"
 
@@ -61,6 +61,10 @@ static int mempolicy_get(struct machine *m, enum mm_mempolicy mode, u64 nodes, u
 			return -EINVAL;
 		nodes &= -nodes; /* the first one */
 		break;
+	case MM_MPOL_WEIGHTED_INTERLEAVE:
+		if (m->knob.mpol_weighted == KNOB_OFF)
+			return -EINVAL;
+		__attribute__((fallthrough));
 	case MM_MPOL_BIND:
 	case MM_MPOL_INTERLEAVE:
 		nodes &= nodes_with_memory(m);
@@ -116,16 +120,41 @@ bool __policy_allows(const struct machine *m, const struct zone *z)
 	return !t || !t->alloc_mask || t->alloc_mask >> z->pgdat->node_id & 1;
 }
 
-/* The next node in turn, or (@index) the one whose turn it is at that page. */
-static u32 interleave_node(struct task *t, const struct mempolicy *p, u64 index)
+static bool interleaves(const struct mempolicy *p)
 {
-	u32 nr = (u32)__builtin_popcountl(p->nodes);
-	u32 turn = index == NO_INDEX ? t->il_next++ % nr : (u32)(index % nr);
-	u64 nodes = p->nodes;
+	return p->mode == MM_MPOL_INTERLEAVE || p->mode == MM_MPOL_WEIGHTED_INTERLEAVE;
+}
 
-	while (turn--)
-		nodes &= nodes - 1;
-	return (u32)__builtin_ctzl(nodes);
+/* How many turns in a row node @nid has. */
+static u32 il_weight(const struct machine *m, const struct mempolicy *p, u32 nid)
+{
+	const struct knobs *k = &m->knob;
+	const u64 weight[] = {k->numa_weight_0, k->numa_weight_1, k->numa_weight_2,
+	                      k->numa_weight_3};
+
+	if (p->mode == MM_MPOL_INTERLEAVE || nid >= ARRAY_SIZE(weight))
+		return 1;
+	return (u32)weight[nid];
+}
+
+/* The next node in turn, or (@index) the one whose turn it is at that page. */
+static u32 interleave_node(const struct machine *m, struct task *t, const struct mempolicy *p,
+                           u64 index)
+{
+	u32 nr = 0;
+	u32 turn;
+
+	for (u64 nodes = p->nodes; nodes; nodes &= nodes - 1)
+		nr += il_weight(m, p, (u32)__builtin_ctzl(nodes));
+	turn = index == NO_INDEX ? t->il_next++ % nr : (u32)(index % nr);
+	for (u64 nodes = p->nodes;; nodes &= nodes - 1) {
+		u32 nid = (u32)__builtin_ctzl(nodes);
+		u32 weight = il_weight(m, p, nid);
+
+		if (turn < weight)
+			return nid;
+		turn -= weight;
+	}
 }
 
 struct page *__alloc_pages_policy(struct machine *m, gfp_t gfp, unsigned int order, u32 policy,
@@ -147,10 +176,10 @@ struct page *__alloc_pages_policy(struct machine *m, gfp_t gfp, unsigned int ord
 		t->alloc_mask = p->nodes;
 	else if (policy && p->mode == MM_MPOL_PREFERRED)
 		t->alloc_node = (u16)(__builtin_ctzl(p->nodes) + 1);
-	else if (policy && p->mode == MM_MPOL_INTERLEAVE)
-		t->alloc_node = (u16)(interleave_node(t, p, index) + 1);
+	else if (policy && interleaves(p))
+		t->alloc_node = (u16)(interleave_node(m, t, p, index) + 1);
 	page = alloc_pages_nopolicy(m, gfp, order);
-	if (page && policy && p->mode == MM_MPOL_INTERLEAVE && page_nid(page) + 1 == t->alloc_node)
+	if (page && policy && interleaves(p) && page_nid(page) + 1 == t->alloc_node)
 		mod_zone_state(page_zone(m, page), NUMA_INTERLEAVE_HIT, 1);
 	t->alloc_node = node;
 	t->alloc_mask = mask;
@@ -175,6 +204,50 @@ struct page *__alloc_pages_vma(struct machine *m, gfp_t gfp, unsigned int order,
 	if (!policy)
 		return alloc_pages_task_policy(m, gfp, order);
 	return __alloc_pages_policy(m, gfp, order, policy, index);
+}
+
+/*
+ * The node that a huge page had better be on: the policy's, or the running CPU's. False: pages are interleaved, or
+ * may not be on that.
+ */
+static bool huge_page_node(struct machine *m, const struct vm_area_struct *vma,
+                           const struct task *t, u32 *nid)
+{
+	u32 policy = vma->vm_flags >> VM_POLICY_SHIFT;
+	const struct mempolicy *p = &m->mempolicy[policy ? policy : t->mempolicy];
+
+	*nid = this_node(m)->node_id;
+	if (p == m->mempolicy)
+		return true;
+	if (p->mode == MM_MPOL_PREFERRED)
+		*nid = (u32)__builtin_ctzl(p->nodes);
+	return !interleaves(p) && (p->mode != MM_MPOL_BIND || p->nodes >> *nid & 1);
+}
+
+/*
+ * A far huge page is worse than near small ones: from other nodes only if the request may take pains.
+ */
+struct page *__alloc_huge_pages_vma(struct machine *m, gfp_t gfp, const struct vm_area_struct *vma,
+                                    u64 va)
+{
+	struct task *t = policy_task(m);
+	struct page *page;
+	u16 node;
+	u64 mask;
+	u32 nid;
+
+	if (!t || !huge_page_node(m, vma, t, &nid))
+		return alloc_pages_vma(m, gfp, HPAGE_PMD_ORDER, vma, va);
+	node = t->alloc_node;
+	mask = t->alloc_mask;
+	t->alloc_node = (u16)(nid + 1);
+	t->alloc_mask = 0;
+	page = alloc_pages_nopolicy(m, gfp | __GFP_THISNODE | __GFP_NORETRY, HPAGE_PMD_ORDER);
+	t->alloc_node = node;
+	t->alloc_mask = mask;
+	if (page || !(gfp & __GFP_DIRECT_RECLAIM))
+		return page;
+	return alloc_pages_vma(m, gfp, HPAGE_PMD_ORDER, vma, va);
 }
 
 /* May the death of @t help a request that is bound to @mask? */
@@ -269,7 +342,7 @@ int do_mbind_flags(struct machine *m, u64 va, u64 len, enum mm_mempolicy mode, u
 	if (flags & ~(MM_MPOL_MF_STRICT | MM_MPOL_MF_MOVES) || va & ~PAGE_MASK || end < va)
 		return sys_exit(t, -EINVAL);
 	world_order();
-	if (end == va && mode <= MM_MPOL_LOCAL)
+	if (end == va && mode < NR_MM_MPOL)
 		return sys_exit(t, 0);
 	err = mempolicy_get(m, mode, nodes, &index);
 	if (err)

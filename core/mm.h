@@ -128,6 +128,8 @@ enum mm_mempolicy {
 	MM_MPOL_BIND,
 	MM_MPOL_INTERLEAVE,
 	MM_MPOL_LOCAL,
+	MM_MPOL_WEIGHTED_INTERLEAVE, /* 6.9 */
+	NR_MM_MPOL
 };
 /* [task] @nodes: a bit per node. -EINVAL. */
 int do_set_mempolicy(struct machine *m, enum mm_mempolicy mode, u64 nodes);

@@ -441,6 +441,7 @@ static const int to_mode[] = {
 	[TARGET_MPOL_DEFAULT] = MPOL_DEFAULT, [TARGET_MPOL_PREFERRED] = MPOL_PREFERRED,
 	[TARGET_MPOL_BIND] = MPOL_BIND,       [TARGET_MPOL_INTERLEAVE] = MPOL_INTERLEAVE,
 	[TARGET_MPOL_LOCAL] = MPOL_LOCAL,
+	[TARGET_MPOL_WEIGHTED_INTERLEAVE] = 6, /* MPOL_WEIGHTED_INTERLEAVE, younger than its header */
 };
 
 int host_set_mempolicy(struct target_task *task, enum target_mempolicy mode, u64 nodes)

@@ -35,7 +35,7 @@
  *   f = t:open(data[i])   f:mmap({ ... })   f:close()   f = t:temporary(), gone when closed
  *   f:pread(offset, length [, block]) -> bytes   f:pwrite(...)   f:fsync()   f:truncate(size)   t:sync()
  *   f:fadvise("normal"|"random"|"sequential"|"willneed"|"dontneed" [, offset, length])
- *   t:set_mempolicy("default"|"local"|"preferred"|"bind"|"interleave" [, { 0, 1 }])   m:mbind(the same)
+ *   t:set_mempolicy("default"|"local"|"preferred"|"bind"|"interleave"|"weighted interleave" [, { 0, 1 }])   m:mbind(the same)
  *   t:swapoff()                            sim only
  *   t:brk(delta) -> end     t:region(va, len) -> m, for what a parent mapped
  *   c = t:fork("child", a, b, c, d)   t:thread(...)   c:wait()

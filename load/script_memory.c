@@ -164,8 +164,8 @@ static int task_munlockall(lua_State *L)
 /* A policy's name and, as a table of numbers, its nodes: arguments 2 and 3. */
 static enum target_mempolicy check_policy(lua_State *L, const char *what, u64 *nodes)
 {
-	static const char *const names[] = {"default",    "preferred", "bind",
-	                                    "interleave", "local",     NULL};
+	static const char *const names[] = {"default", "preferred",           "bind", "interleave",
+	                                    "local",   "weighted interleave", NULL};
 	u32 mode = script_check_choice(L, 2, what, "policy", names);
 
 	*nodes = 0;

@@ -86,6 +86,7 @@ enum target_mempolicy {
 	TARGET_MPOL_BIND,
 	TARGET_MPOL_INTERLEAVE,
 	TARGET_MPOL_LOCAL,
+	TARGET_MPOL_WEIGHTED_INTERLEAVE,
 };
 
 /* What spawn() makes of the task that calls it. */

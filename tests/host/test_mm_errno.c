@@ -109,6 +109,7 @@ static const struct row {
 	{"policies of a task",
          {{SETPOL, 0, 0, 0, MM_MPOL_BIND, 1},
           {SETPOL, 0, 0, 0, MM_MPOL_INTERLEAVE, 1},
+          {SETPOL, 0, 0, 0, MM_MPOL_WEIGHTED_INTERLEAVE, 1},
           {SETPOL, 0, 0, 0, MM_MPOL_PREFERRED, 1},
           {SETPOL, 0, 0, 0, MM_MPOL_PREFERRED, 0},
           {SETPOL, 0, 0, 0, MM_MPOL_LOCAL, 0},
@@ -118,6 +119,7 @@ static const struct row {
           {SETPOL, 0, 0, 0, MM_MPOL_LOCAL, 1},
           {SETPOL, 0, 0, 0, MM_MPOL_BIND, 0},
           {SETPOL, 0, 0, 0, MM_MPOL_INTERLEAVE, 0},
+          {SETPOL, 0, 0, 0, MM_MPOL_WEIGHTED_INTERLEAVE, 0},
           {MBIND, 0, P(1), 0, MM_MPOL_BIND, 0},
           {MBIND, 0, P(1), 0, MM_MPOL_DEFAULT, 1}}},
 	{"nodes that there are not",
@@ -199,6 +201,7 @@ static const int host_mode[] = {
 	[MM_MPOL_DEFAULT] = MPOL_DEFAULT, [MM_MPOL_PREFERRED] = MPOL_PREFERRED,
 	[MM_MPOL_BIND] = MPOL_BIND,       [MM_MPOL_INTERLEAVE] = MPOL_INTERLEAVE,
 	[MM_MPOL_LOCAL] = MPOL_LOCAL,
+	[MM_MPOL_WEIGHTED_INTERLEAVE] = 6, /* younger than the header */
 };
 
 /* Whether the page is mapped for writing, without a signal. */

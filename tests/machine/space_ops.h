@@ -96,6 +96,9 @@ static int sop_policy(struct worker *w)
 	u32 i = (u32)rand_below(r, s->nr_maps);
 	int rc;
 
+	/* Drawn from what has been drawn: the cases there were stay what they are. */
+	if (mode == MM_MPOL_INTERLEAVE && w->plan->m->knob.mpol_weighted == KNOB_ON && i % 2)
+		mode = MM_MPOL_WEIGHTED_INTERLEAVE;
 	if (rand_below(r, 2))
 		rc = do_set_mempolicy(w->plan->m, mode, nodes);
 	else

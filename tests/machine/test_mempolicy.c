@@ -129,6 +129,98 @@ TEST(large_pages_come_from_there_too)
 	stage_strike();
 }
 
+/* Weights 3, 1, 2 and 1: a round is seven pages. */
+static void weighted(struct task *t, void *arg)
+{
+	static const u32 turn[] = {0, 0, 0, 1, 2, 2, 3};
+	struct machine *m = stage.m;
+	u64 va;
+
+	(void)t, (void)arg;
+	stage.result |= do_mmap(m, PAGES(70), RW, 0, &va);
+	stage.result |= do_mbind(m, va, PAGES(70), MM_MPOL_WEIGHTED_INTERLEAVE, 15);
+	stage.result |= mm_access(m, va, PAGES(70), WORLD_FILL, 0);
+	for (u32 i = 0; i < 70; i++)
+		BUG_ON(!pages_on(va + PAGES(i), 1, turn[((va >> PAGE_SHIFT) + i) % 7]));
+	/* Without node 0 a round is four. */
+	stage.result |= do_mmap(m, PAGES(40), RW, 0, &va);
+	stage.result |= do_mbind(m, va, PAGES(40), MM_MPOL_WEIGHTED_INTERLEAVE, 14);
+	stage.result |= mm_access(m, va, PAGES(40), WORLD_FILL, 0);
+	for (u32 n = 1; n < 4; n++)
+		BUG_ON(pages_on(va, 40, n) != (n == 2 ? 20 : 10));
+	/* A task's is by its count, of which page tables take some. */
+	stage.result |= do_set_mempolicy(m, MM_MPOL_WEIGHTED_INTERLEAVE, 3);
+	BUG_ON(abs((int)pages_on(touched(100), 100, 1) - 25) > 2);
+	stage.result |= do_set_mempolicy(m, MM_MPOL_DEFAULT, 0);
+}
+
+static void not_yet(struct task *t, void *arg)
+{
+	(void)t, (void)arg;
+	BUG_ON(do_set_mempolicy(stage.m, MM_MPOL_WEIGHTED_INTERLEAVE, 3) != -EINVAL);
+}
+
+TEST(nodes_have_turns_by_weight_since_6_9)
+{
+	stage_begin("6.18", 1, 4, 16384);
+	stage.knobs.numa_weight_0 = 3;
+	stage.knobs.numa_weight_2 = 2;
+	stage_build();
+	stage_play(weighted);
+	stage_strike();
+	set("4.0", 0, 16384);
+	stage_play(not_yet);
+	stage_strike();
+}
+
+/* Node 0, the CPU's, is filled but for less than a huge page; what is huge elsewhere is counted. */
+static void huge_when_full(struct task *t, void *arg)
+{
+	u32 expect = *(u32 *)arg;
+	u64 va = 0;
+	long nr = 0;
+	u32 table;
+	pte_t *pmd;
+
+	for (u32 i = 0; i < MAX_NR_ZONES; i++)
+		nr += (long)zone_page_state(&stage.m->node[0].zone[i], NR_FREE_PAGES);
+	nr -= 400;
+	stage.result |= do_mmap(stage.m, PAGES(nr), RW, 0, &va);
+	stage.result |= do_madvise(stage.m, va, PAGES(nr), MM_MADV_NOHUGEPAGE);
+	stage.result |= do_set_mempolicy(stage.m, MM_MPOL_BIND, 1);
+	stage.result |= mm_access(stage.m, va, PAGES(nr), WORLD_FILL, 0);
+	stage.result |= do_set_mempolicy(stage.m, MM_MPOL_DEFAULT, 0);
+	stage.result |= do_mmap(stage.m, 2 * PMD_SIZE, RW, 0, &va);
+	va = ALIGN(va, PMD_SIZE);
+	if (expect & 2)
+		stage.result |= do_madvise(stage.m, va, PMD_SIZE, MM_MADV_HUGEPAGE);
+	stage.result |= mm_access(stage.m, va, PAGE_SIZE, WORLD_FILL, 0);
+	table = pt_find_pmd(stage.m, t->mm, va, &pmd);
+	BUG_ON(!table || pte_huge(*pmd) != (expect & 1));
+	BUG_ON(pte_huge(*pmd) && page_nid(pfn_to_page(stage.m, pte_pfn(*pmd))) != 1);
+}
+
+/* Without advice nothing is done for it (thp.defrag = madvise): no far huge page, but a near small one. */
+static void play_huge(const char *preset, enum thp_node_policy node, u32 expect)
+{
+	stage_begin(preset, 1, 2, 16384);
+	stage.knobs.thp_enabled = THP_ALWAYS;
+	stage.knobs.thp_defrag = THP_DEFRAG_MADVISE;
+	stage.knobs.thp_node = node;
+	stage_build();
+	stage_task("task", huge_when_full, &expect);
+	stage_run();
+	assert_int_equal(stage.result, 0);
+	stage_strike();
+}
+
+TEST(a_far_huge_page_is_taken_only_for_who_takes_pains_since_5_4)
+{
+	play_huge("6.18", THP_NODE_POLICY, 1);
+	play_huge("6.18", THP_NODE_LOCAL_FIRST, 0);
+	play_huge("6.18", THP_NODE_LOCAL_FIRST, 3);
+}
+
 static void is_child(struct task *t, void *arg)
 {
 	(void)t, (void)arg;
