@@ -438,10 +438,13 @@ int host_madvise(struct target_task *task, u64 va, u64 len, enum target_advice a
 /* ---- memory policies ---- */
 
 static const int to_mode[] = {
-	[TARGET_MPOL_DEFAULT] = MPOL_DEFAULT, [TARGET_MPOL_PREFERRED] = MPOL_PREFERRED,
-	[TARGET_MPOL_BIND] = MPOL_BIND,       [TARGET_MPOL_INTERLEAVE] = MPOL_INTERLEAVE,
+	[TARGET_MPOL_DEFAULT] = MPOL_DEFAULT,
+	[TARGET_MPOL_PREFERRED] = MPOL_PREFERRED,
+	[TARGET_MPOL_BIND] = MPOL_BIND,
+	[TARGET_MPOL_INTERLEAVE] = MPOL_INTERLEAVE,
 	[TARGET_MPOL_LOCAL] = MPOL_LOCAL,
-	[TARGET_MPOL_WEIGHTED_INTERLEAVE] = 6, /* MPOL_WEIGHTED_INTERLEAVE, younger than its header */
+	[TARGET_MPOL_WEIGHTED_INTERLEAVE] =
+		6, /* MPOL_WEIGHTED_INTERLEAVE, younger than its header */
 };
 
 int host_set_mempolicy(struct target_task *task, enum target_mempolicy mode, u64 nodes)
