@@ -98,6 +98,14 @@ void folio_clear_blocks_dirty(struct page *folio, u32 first)
 
 /* ---- reading and writing ------------------------------------------------------------------------------- */
 
+/* The blocks of a file that had @end pages when the folio was in its cache: what is behind that is a hole. */
+static bool bmap_run_before(const struct mpage *mp, u64 end, u64 index, u64 max, u64 *block,
+                            u64 *run)
+{
+	*run = max;
+	return index < end && inode_bmap_run(mp->inode, index, min(max, end - index), block, run);
+}
+
 /*
  * mpage_read() of a large folio. Nobody sees that some of it has been read already; it is unlocked by who reads
  * the last of it.
@@ -105,6 +113,7 @@ void folio_clear_blocks_dirty(struct page *folio, u32 first)
 void mpage_read_folio(struct mpage *mp, struct page *folio)
 {
 	struct machine *m = mp->m;
+	u64 end = inode_pages(mp->inode);
 	u32 nr = compound_nr(folio);
 	u32 nr_io = 0;
 	u64 block;
@@ -112,7 +121,7 @@ void mpage_read_folio(struct mpage *mp, struct page *folio)
 
 	folio[1].compound_flags &= ~COMPOUND_IO_ERROR;
 	for (u32 i = 0; i < nr; i += run) {
-		bool hole = !inode_bmap_run(mp->inode, folio->index + i, nr - i, &block, &run);
+		bool hole = !bmap_run_before(mp, end, folio->index + i, nr - i, &block, &run);
 
 		nr_io += hole ? 0 : run;
 		for (u32 j = 0; hole && j < run; j++)
@@ -125,7 +134,7 @@ void mpage_read_folio(struct mpage *mp, struct page *folio)
 	}
 	folio[1].nr_io = (u16)nr_io;
 	for (u32 i = 0; i < nr && nr_io; i += run) {
-		if (!inode_bmap_run(mp->inode, folio->index + i, nr - i, &block, &run))
+		if (!bmap_run_before(mp, end, folio->index + i, nr - i, &block, &run))
 			continue;
 		nr_io -= run;
 		for (u32 j = 0; j < run; j++)

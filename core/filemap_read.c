@@ -130,7 +130,10 @@ static bool read_goes_on(const struct page *folio, u64 pos, s64 prev_index, u64 
 	return pos >> PAGE_SHIFT == (u64)prev_index && (pos & ~PAGE_MASK) == prev_offset;
 }
 
-/* Copies @bytes of @folio from @pos on to the user. */
+/*
+ * Copies @bytes of @folio from @pos on to the user. One that has been cut off while the call held it, waiting, reads as
+ * what it was before, though the file may have grown again meanwhile: in Linux, too.
+ */
 static void copy_folio_to_user(struct machine *m, const struct inode *inode, struct page *folio,
                                u64 pos, u64 bytes)
 {
@@ -139,7 +142,9 @@ static void copy_folio_to_user(struct machine *m, const struct inode *inode, str
 	charge(COST_FILEMAP);
 	for (u64 n; bytes; pos += n, bytes -= n) {
 		n = min(PAGE_SIZE - (pos & ~PAGE_MASK), bytes);
-		world_contents_file(WORLD_FILE_READ, inode->nr_created, pos >> PAGE_SHIFT, pfn++);
+		if (likely(folio->mapping == inode->i_data.number))
+			world_contents_file(WORLD_FILE_READ, inode->nr_created, pos >> PAGE_SHIFT,
+			                    pfn++);
 		charge_copy_bytes(n);
 	}
 }

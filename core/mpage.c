@@ -120,7 +120,8 @@ void mpage_read(struct mpage *mp, struct page *page)
 		mpage_read_folio(mp, page);
 		return;
 	}
-	if (inode_bmap(mp->inode, page->index, &block)) {
+	/* The size as it is now that the page is in the cache: who cuts the file off has not passed it, or cannot. */
+	if (page->index < inode_pages(mp->inode) && inode_bmap(mp->inode, page->index, &block)) {
 		mpage_add(mp, page, block);
 		return;
 	}

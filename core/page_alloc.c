@@ -567,10 +567,12 @@ void free_compound_page(struct machine *m, struct page *head)
 	u64 pfn = page_to_pfn(m, head);
 
 	destroy_compound_page(z, head);
-	if (unlikely(page_test(head, PG_mlocked)))
-		free_page_mlock(m, head, 1L << order);
-	if (unlikely((head->flags & PAGE_FLAGS_CHECK_AT_FREE) || head->refcount || head->mapcount))
+	if (unlikely((head->flags & PAGE_FLAGS_CHECK_AT_FREE) || head->refcount ||
+	             head->mapcount)) {
+		if (page_test(head, PG_mlocked))
+			free_page_mlock(m, head, 1L << order);
 		bad_page(m, head);
+	}
 	head->flags &= ~PAGE_FLAGS_MASK;
 	head->mapping = 0;
 	for (u64 i = 0; unlikely(m->world->check) && i < 1UL << order; i++)

@@ -239,6 +239,7 @@ static pte_t map_swapped_folio(struct vm_fault *f, struct page *page, swp_entry_
 	} else if (vm_swap_full(m) || f->vma->vm_flags & VM_LOCKED || page_test(head, PG_mlocked)) {
 		try_to_free_swap(m, head);
 	}
+	mlock_vma_folio(m, head, f->vma, nr, false);
 	return *f->pte;
 }
 

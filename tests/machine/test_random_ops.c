@@ -537,6 +537,8 @@ TEST(cases_that_once_failed_pass)
 	         false},
 		/* They did not hear that kswapd of 6.18 had given up lists of zones. */
 		{0x38, "reclaim.kswapd=6.18 lru.per=zone", false},
+		/* A read that held a page while it was cut off, and the file grew again. */
+		{0xa3831daae4d0e8cc, NULL, true},
 		/* A write to a shared huge page copied tails that had been split off and freed. */
 		{0x744c960498c47add, "thp.enabled=always vm.min_free_kbytes=256", false},
 		/* Compaction moved a cached page that a full disk had left without contents. */
