@@ -251,7 +251,8 @@ static int map_huge_zero_page(struct vm_fault *f, u32 pmd_table, pte_t *pmd)
 }
 
 /* Maps the new @page, with its table @leaf; pmd lock held. */
-static void map_huge_page(struct vm_fault *f, u32 pmd_table, pte_t *pmd, struct page *page)
+static __always_inline void map_huge_page(struct vm_fault *f, u32 pmd_table, pte_t *pmd,
+                                          struct page *page)
 {
 	struct machine *m = f->m;
 

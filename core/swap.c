@@ -337,9 +337,10 @@ static void pagevec_release(struct machine *m, struct pagevec *pvec)
 /* ---- new pages ------------------------------------------------------------------------------------- */
 
 /* What decides the list of a new page, and how it gets there; those with some of this go one by one. */
-#define LRU_ADD_SORT (1u << PG_unevictable | 1u << PG_mlocked | 1u << PG_compound)
+#define LRU_ADD_SORT (1u << PG_unevictable | 1u << PG_mlocked)
 #define LRU_ADD_CLASS                                                                              \
-	(~PAGE_FLAGS_MASK | 1u << PG_lru | 1u << PG_active | 1u << PG_swapbacked | LRU_ADD_SORT)
+	(~PAGE_FLAGS_MASK | 1u << PG_lru | 1u << PG_active | 1u << PG_swapbacked |                 \
+	 1u << PG_compound | LRU_ADD_SORT)
 #define LRU_ADD_NO_CLASS ~0u
 
 void __pagevec_lru_add(struct machine *m, struct pagevec *pvec)
@@ -348,7 +349,8 @@ void __pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 	struct page_list *list = NULL;
 	enum lru_list lru = 0;
 	u32 class = LRU_ADD_NO_CLASS;
-	u32 nr_alike = 0; /* not yet counted */
+	u32 nr_alike = 0; /* not yet counted, */
+	u32 nr_tails = 0; /* and the frames that they stand for besides */
 
 	w.is_new = true;
 	span_enter(SPAN_LRU_DRAIN);
@@ -360,13 +362,11 @@ void __pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 			struct lruvec *lruvec;
 
 			VM_BUG_ON(page_test(page, PG_lru));
-
-			lru_walk_count(&w, lru, nr_alike, nr_alike);
-			nr_alike = 0;
+			lru_walk_count(&w, lru, nr_alike, nr_alike + nr_tails);
+			nr_alike = nr_tails = 0;
 			lruvec = lru_walk_lock(&w, page);
 			/* (From 4.17 on, when there was no batch yet; here it comes with that.) */
-			if (unlikely(page->flags & (1u << PG_unevictable | 1u << PG_mlocked)) &&
-			    mlock_today(m))
+			if (unlikely(page->flags & LRU_ADD_SORT) && mlock_today(m))
 				lru_add_sort(m, page);
 			lru = page_lru(page);
 			list = &lruvec->list[lru];
@@ -375,12 +375,11 @@ void __pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 		}
 		page_set(page, PG_lru);
 		page_list_add(list, page);
-		if (unlikely(class == LRU_ADD_NO_CLASS))
-			lru_walk_count(&w, lru, 1, compound_nr(page));
-		else
-			nr_alike += 1;
+		nr_alike += 1;
+		if (unlikely(class & 1u << PG_compound))
+			nr_tails += compound_nr(page) - 1;
 	}
-	lru_walk_count(&w, lru, nr_alike, nr_alike);
+	lru_walk_count(&w, lru, nr_alike, nr_alike + nr_tails);
 	lru_walk_unlock(&w);
 	pagevec_release(m, pvec);
 	span_exit();

@@ -120,6 +120,35 @@ static void a_line_that_a_neighbour_has_fetched_is_in_the_socket(struct world *w
 
 /* ---- locks ---------------------------------------------------------------------------------- */
 
+/* Its books say what those of a section that others could see would. */
+static void a_lock_taken_unseen_costs_and_counts_the_same(struct world *w)
+{
+	struct ledger_lock_stat *st = &w->ledger.lock[LOCK_ZONE];
+	struct ledger_lock_stat seen;
+	struct spinlock l;
+	u64 begin, ns;
+
+	spin_lock_init(w, &l, LOCK_ZONE);
+	spin_lock_irq(&l); /* from here on it is at hand */
+	spin_unlock_irq(&l);
+	memset(st, 0, sizeof(*st));
+	begin = world_now();
+	spin_lock_irq(&l);
+	charge_ns(500);
+	spin_unlock_irq(&l);
+	ns = world_now() - begin;
+	seen = *st;
+	memset(st, 0, sizeof(*st));
+	begin = world_now();
+	spin_lock_unseen(&l);
+	charge_ns(500);
+	spin_unlock_unseen(&l);
+	assert_int_equal(world_now() - begin, ns);
+	assert_memory_equal(st, &seen, sizeof(seen));
+	assert_false(spin_is_locked(&l));
+	assert_int_equal(l.free_at, world_now());
+}
+
 static void spin_lock_excludes_and_counts(struct world *w)
 {
 	struct ledger_lock_stat *st = &w->ledger.lock[LOCK_SWAP_INFO];
@@ -683,6 +712,7 @@ CONTRACT(charge_moves_the_clock)
 CONTRACT(span_takes_the_time_that_is_charged_in_it)
 CONTRACT(line_costs_grow_with_distance)
 CONTRACT(a_line_that_a_neighbour_has_fetched_is_in_the_socket)
+CONTRACT(a_lock_taken_unseen_costs_and_counts_the_same)
 CONTRACT(spin_lock_excludes_and_counts)
 CONTRACT(taking_a_lock_twice_panics)
 CONTRACT(sleeping_with_a_lock_panics)
