@@ -81,7 +81,11 @@ int handle_pte_fault(struct vm_fault *f);
 int map_zeroed_page(struct vm_fault *f, struct page *page, u32 late);
 
 /* 0, VM_FAULT_OOM, or VM_FAULT_RETRY (lock dropped) if the VMA's lock alone will not do. */
-int fault_anon_prepare(struct vm_fault *f);
+int __fault_anon_prepare(struct vm_fault *f);
+static inline int fault_anon_prepare(struct vm_fault *f)
+{
+	return likely(f->vma->anon_vma) ? 0 : __fault_anon_prepare(f);
+}
 /* Drops mmap_sem or the VMA's lock. */
 static __always_inline void fault_unlock_mm(struct vm_fault *f)
 {

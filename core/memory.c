@@ -20,12 +20,10 @@
 
 /* ---- anonymous pages ------------------------------------------------------------------------------- */
 
-int fault_anon_prepare(struct vm_fault *f)
+int __fault_anon_prepare(struct vm_fault *f)
 {
 	int err;
 
-	if (likely(f->vma->anon_vma))
-		return 0;
 	/* It looks at the neighbours, so that mmap_sem is needed, which must not be waited for here. */
 	if (f->vma_locked && !down_read_trylock(&f->mm->mmap_sem)) {
 		fault_unlock_mm(f);

@@ -584,6 +584,15 @@ void free_compound_page(struct machine *m, struct page *head)
 		free_one_page(z, head, order);
 }
 
+static noinline void free_pages_of_order(struct machine *m, struct page *page, unsigned int order)
+{
+	free_pages_prepare(m, page, order);
+	if (pcp_allowed_order(m, order))
+		free_pcp_page(m, page_zone(m, page), page, order, false);
+	else
+		free_one_page(page_zone(m, page), page, order);
+}
+
 void __free_pages(struct machine *m, struct page *page, unsigned int order)
 {
 	world_order();
@@ -591,19 +600,15 @@ void __free_pages(struct machine *m, struct page *page, unsigned int order)
 	charge(COST_PAGE_FLAG);
 	if (--page->refcount)
 		return;
-	if (likely(!order)) {
-		free_pages_prepare(m, page, 0);
-		if (free_pcp_fast(m, page))
-			world_irq_point();
-		else
-			free_pcp_page(m, page_zone(m, page), page, 0, false);
+	if (unlikely(order)) {
+		free_pages_of_order(m, page, order);
 		return;
 	}
-	free_pages_prepare(m, page, order);
-	if (pcp_allowed_order(m, order))
-		free_pcp_page(m, page_zone(m, page), page, order, false);
+	free_pages_prepare(m, page, 0);
+	if (free_pcp_fast(m, page))
+		world_irq_point();
 	else
-		free_one_page(page_zone(m, page), page, order);
+		free_pcp_page(m, page_zone(m, page), page, 0, false);
 }
 
 /* ---- counts and audit -------------------------------------------------------------------------------------------------- */
