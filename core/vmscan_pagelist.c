@@ -41,11 +41,16 @@ struct shrink {
 
 /* ---- rows 3 to 5: statistics and writeback -------------------------------------------------------- */
 
+/* A page of @order. (Of anonymous huge ones 4.11 on; here, since their lists are the nodes'.) */
+static unsigned long scanned_as(const struct shrink *s, unsigned int order)
+{
+	return s->lruvec->zone ? 1 : 1UL << order;
+}
+
 /* Mapped and swap-cache pages once counted double, as pressure on slab. (Before 4.16; not pgscan.) */
 static void count_scanned(struct shrink *s, const struct page *page)
 {
-	/* (Of huge pages before 4.11, and here of anonymous ones in every era: 1.) */
-	s->sc->nr_scanned += page_is_anon(page) ? 1 : compound_nr(page);
+	s->sc->nr_scanned += scanned_as(s, compound_order(page));
 	if (s->lruvec->zone && (page_mapped(page) || page_test(page, PG_swapcache)))
 		s->sc->nr_scanned += 1;
 }
@@ -139,7 +144,7 @@ static enum page_fate split_huge(struct shrink *s, struct page *page)
 	if (!page_is_compound(page) || !page_is_anon(page))
 		return PAGE_GO_ON;
 	whole = may_swap_out_whole(s->m, page);
-	if (whole && page_test(page, PG_swapcache))
+	if (whole && (page_test(page, PG_swapcache) || !page_test(page, PG_swapbacked)))
 		return PAGE_GO_ON;
 	/* Nobody maps it, and this is the last that holds it. */
 	if (!page_mapped(page))
@@ -155,6 +160,7 @@ static enum page_fate split_huge(struct shrink *s, struct page *page)
 	order = compound_order(page);
 	if (split_huge_page_to_list(s->m, page, s->pages))
 		return PAGE_ACTIVATE;
+	s->sc->nr_scanned -= scanned_as(s, order) - 1; /* the others will count for themselves */
 	if (whole && order == HPAGE_PMD_ORDER)
 		count_vm_event(s->m, THP_SWPOUT_FALLBACK);
 	if (whole)
@@ -419,7 +425,7 @@ static enum page_fate free_lazyfree(struct shrink *s, struct page *page)
 		page->refcount = 1;
 		return PAGE_KEEP;
 	}
-	count_vm_event(s->m, PGLAZYFREED);
+	count_vm_events(s->m, PGLAZYFREED, compound_nr(page));
 	return PAGE_FREED;
 }
 

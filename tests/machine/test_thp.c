@@ -496,6 +496,40 @@ TEST(since_4_13_huge_pages_are_swapped_out_whole_where_there_is_room)
 	on_machine(&(struct thp_test){.fn = swap_out_fallback, .swap_mb = 128}, "6.18", NULL, NULL);
 }
 
+/*
+ * Two of the four are written to again: these are ordinary pages. The others are dropped, as they are, when memory
+ * is wanted; before 6.11 as small ones.
+ */
+static void drop_lazily(struct thp_test *t, u64 va)
+{
+	const u64 len = 72 << 20;
+	bool whole = t->m->knob.thp_swapout == THP_SWAPOUT_LARGE;
+	u64 map;
+
+	assert_int_equal(0, do_madvise(t->m, va, NR_HUGE * HUGE, MM_MADV_FREE));
+	assert_int_equal(0, mm_access(t->m, va, 1, WORLD_WRITE, 0));
+	assert_int_equal(0, mm_access(t->m, va + 2 * HUGE, 1, WORLD_WRITE, 0));
+	assert_int_equal(0, do_mmap(t->m, len, MM_PROT_READ | MM_PROT_WRITE, 0, &map));
+	assert_int_equal(0, do_madvise(t->m, map, len, MM_MADV_NOHUGEPAGE));
+	assert_int_equal(0, mm_access(t->m, map, len, WORLD_FILL, 0));
+	assert_int_equal(2 * HPAGE_PMD_NR, event(t, PGLAZYFREED));
+	if (whole) {
+		assert_int_equal(0, event(t, THP_SPLIT_PAGE));
+		/* The other two, if they went, went to slots in a row. */
+		assert_int_equal(event(t, THP_SWPOUT), event(t, THP_SPLIT_PMD));
+	} else {
+		assert_true(event(t, THP_SPLIT_PAGE) >= 2);
+	}
+	assert_int_equal(0, mm_access(t->m, va, NR_HUGE * HUGE, WORLD_READ, 0));
+}
+
+TEST(lazily_freed_huge_pages_are_dropped_whole_since_6_11)
+{
+	on_machine(&(struct thp_test){.fn = drop_lazily, .swap_mb = 128}, "6.18", NULL, NULL);
+	on_machine(&(struct thp_test){.fn = drop_lazily, .swap_mb = 128}, "6.18", "thp.swapout",
+	           "whole");
+}
+
 /* ---- other sizes ---- */
 
 static u64 stat64(const struct thp_test *t, enum mthp_stat s)
