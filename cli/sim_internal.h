@@ -112,6 +112,8 @@ int op_mremap(struct target_task *t, u64 va, u64 old_len, u64 new_len, int flags
 int op_brk(struct target_task *t, s64 delta, u64 *end);
 int op_set_mempolicy(struct target_task *t, enum target_mempolicy mode, u64 nodes);
 int op_mbind(struct target_task *t, u64 va, u64 len, enum target_mempolicy mode, u64 nodes);
+int op_move_pages(struct target_task *t, u64 va, u64 len, u32 node, u64 *left);
+int op_migrate_pages(struct target_task *t, u64 from, u64 to, u64 *left);
 int op_madvise(struct target_task *t, u64 va, u64 len, enum target_advice advice);
 int op_access(struct target_task *t, u64 va, u64 len, enum target_access kind, u64 seed);
 int op_swapoff(struct target_task *t);

@@ -4,6 +4,9 @@
 #include "cli/sim_internal.h"
 #include "core/swap.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 int op_mmap(struct target_task *t, u64 len, int prot, int flags, u64 *va)
 {
 	int p = (prot & TARGET_PROT_READ ? MM_PROT_READ : 0) |
@@ -85,6 +88,37 @@ int op_set_mempolicy(struct target_task *t, enum target_mempolicy mode, u64 node
 int op_mbind(struct target_task *t, u64 va, u64 len, enum target_mempolicy mode, u64 nodes)
 {
 	return do_mbind(machine_of(t), va, len, to_mempolicy[mode], nodes);
+}
+
+/* All in one call, as numactl's users do. The arrays are the program's, and cost it nothing here. */
+int op_move_pages(struct target_task *t, u64 va, u64 len, u32 node, u64 *left)
+{
+	u32 nr = (u32)DIV_ROUND_UP(len, PAGE_SIZE);
+	u64 *page = calloc(nr, sizeof(*page) + 2 * sizeof(s32));
+	s32 *nodes = (s32 *)(page + nr);
+	s32 *status = nodes + nr;
+	long rc;
+
+	if (!page)
+		return -ENOMEM;
+	for (u32 i = 0; i < nr; i++) {
+		page[i] = va + (u64)i * PAGE_SIZE;
+		nodes[i] = (s32)node;
+		status[i] = -1;
+	}
+	rc = do_move_pages(machine_of(t), nr, page, nodes, status, MM_MPOL_MF_MOVE);
+	for (u32 i = 0; i < nr; i++)
+		*left += status[i] != (s32)node;
+	free(page);
+	return rc < 0 ? (int)rc : 0;
+}
+
+int op_migrate_pages(struct target_task *t, u64 from, u64 to, u64 *left)
+{
+	long rc = do_migrate_pages(machine_of(t), from, to);
+
+	*left = rc > 0 ? (u64)rc : 0;
+	return rc < 0 ? (int)rc : 0;
 }
 
 int op_madvise(struct target_task *t, u64 va, u64 len, enum target_advice advice)

@@ -179,6 +179,8 @@ int host_mremap(struct target_task *task, u64 va, u64 old_len, u64 new_len, int 
 int host_brk(struct target_task *task, s64 delta, u64 *end);
 int host_set_mempolicy(struct target_task *task, enum target_mempolicy mode, u64 nodes);
 int host_mbind(struct target_task *task, u64 va, u64 len, enum target_mempolicy mode, u64 nodes);
+int host_move_pages(struct target_task *task, u64 va, u64 len, u32 node, u64 *left);
+int host_migrate_pages(struct target_task *task, u64 from, u64 to, u64 *left);
 int host_madvise(struct target_task *task, u64 va, u64 len, enum target_advice advice);
 int host_mlock(struct target_task *task, u64 va, u64 len, int flags);
 int host_munlock(struct target_task *task, u64 va, u64 len);

@@ -464,6 +464,38 @@ int host_mbind(struct target_task *task, u64 va, u64 len, enum target_mempolicy 
 	return syscall(SYS_mbind, va, len, to_mode[mode], &nodes, 64, 0) == 0 ? 0 : -errno;
 }
 
+int host_move_pages(struct target_task *task, u64 va, u64 len, u32 node, u64 *left)
+{
+	unsigned long nr = DIV_ROUND_UP(len, HOST_PAGE);
+	void **page = calloc(nr, sizeof(*page) + 2 * sizeof(int));
+	int *nodes = (int *)(page + nr);
+	int *status = nodes + nr;
+	int rc;
+
+	(void)task;
+	if (!page)
+		return -ENOMEM;
+	for (unsigned long i = 0; i < nr; i++) {
+		page[i] = to_ptr(va + i * HOST_PAGE);
+		nodes[i] = (int)node;
+		status[i] = -1;
+	}
+	rc = syscall(SYS_move_pages, 0, nr, page, nodes, status, MPOL_MF_MOVE) < 0 ? -errno : 0;
+	for (unsigned long i = 0; i < nr; i++)
+		*left += status[i] != (int)node;
+	free(page);
+	return rc;
+}
+
+int host_migrate_pages(struct target_task *task, u64 from, u64 to, u64 *left)
+{
+	long rc = syscall(SYS_migrate_pages, 0, 64, &from, &to);
+
+	(void)task;
+	*left = rc > 0 ? (u64)rc : 0;
+	return rc < 0 ? -errno : 0;
+}
+
 /* ---- mlock ---- */
 
 /* Of bytes. What the task has not mapped is not there, as far as it is concerned. */

@@ -36,6 +36,7 @@
  *   f:pread(offset, length [, block]) -> bytes   f:pwrite(...)   f:fsync()   f:truncate(size)   t:sync()
  *   f:fadvise("normal"|"random"|"sequential"|"willneed"|"dontneed" [, offset, length])
  *   t:set_mempolicy("default"|"local"|"preferred"|"bind"|"interleave"|"weighted interleave" [, { 0, 1 }])   m:mbind(the same)
+ *   m:move_pages(node [, offset, length]) -> pages not there   t:migrate_pages({ from }, { to }) -> pages left
  *   t:swapoff()                            sim only
  *   t:brk(delta) -> end     t:region(va, len) -> m, for what a parent mapped
  *   c = t:fork("child", a, b, c, d)   t:thread(...)   c:wait()

@@ -161,7 +161,26 @@ static int task_munlockall(lua_State *L)
 	return 0;
 }
 
-/* A policy's name and, as a table of numbers, its nodes: arguments 2 and 3. */
+/* A table of nodes, a bit each. */
+static u64 check_nodes(lua_State *L, int arg, const char *what)
+{
+	u64 nodes = 0;
+
+	luaL_checktype(L, arg, LUA_TTABLE);
+	for (lua_Integer i = 1; lua_geti(L, arg, i) != LUA_TNIL; i++) {
+		int ok;
+		lua_Integer node = lua_tointegerx(L, -1, &ok);
+
+		if (!ok || node < 0 || node > 63)
+			sandbox_error(L, "%s: nodes are numbers from 0 to 63", what);
+		nodes |= 1UL << node;
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 1);
+	return nodes;
+}
+
+/* A policy's name and its nodes: arguments 2 and 3. */
 static enum target_mempolicy check_policy(lua_State *L, const char *what, u64 *nodes)
 {
 	static const char *const names[] = {"default", "preferred",           "bind", "interleave",
@@ -171,18 +190,24 @@ static enum target_mempolicy check_policy(lua_State *L, const char *what, u64 *n
 	*nodes = 0;
 	if (lua_isnoneornil(L, 3))
 		return (enum target_mempolicy)mode;
-	luaL_checktype(L, 3, LUA_TTABLE);
-	for (lua_Integer i = 1; lua_geti(L, 3, i) != LUA_TNIL; i++) {
-		int ok;
-		lua_Integer node = lua_tointegerx(L, -1, &ok);
-
-		if (!ok || node < 0 || node > 63)
-			sandbox_error(L, "%s: nodes are numbers from 0 to 63", what);
-		*nodes |= 1UL << node;
-		lua_pop(L, 1);
-	}
-	lua_pop(L, 1);
+	*nodes = check_nodes(L, 3, what);
 	return (enum target_mempolicy)mode;
+}
+
+/* t:migrate_pages({ from }, { to }): how many pages are left where they were. */
+static int task_migrate_pages(lua_State *L)
+{
+	struct script *sc = script_begin_call(L);
+	u64 left = 0;
+	u64 from;
+
+	script_check_object(L, SCRIPT_TASK, "migrate_pages");
+	from = check_nodes(L, 2, "migrate_pages");
+	script_end_call(
+		L, "migrate_pages",
+		sc->ops->migrate_pages(sc->task, from, check_nodes(L, 3, "migrate_pages"), &left));
+	lua_pushinteger(L, (lua_Integer)left);
+	return 1;
 }
 
 static int task_set_mempolicy(lua_State *L)
@@ -332,6 +357,26 @@ static int region_mbind(lua_State *L)
 	return 1;
 }
 
+/* m:move_pages(node [, offset, length]): how many of its pages are not there. */
+static int region_move_pages(lua_State *L)
+{
+	struct script *sc = script_begin_call(L);
+	struct region *r = script_check_object(L, REGION, "move_pages");
+	lua_Integer node = lua_isinteger(L, 2) ? lua_tointeger(L, 2) : -1;
+	u64 left = 0;
+	u64 va;
+	u64 len;
+
+	if (node < 0 || node > 63)
+		sandbox_error(L, "move_pages: a node is a number from 0 to 63");
+	check_range(L, r, 3, "move_pages", &va, &len);
+	if (len)
+		script_end_call(L, "move_pages",
+		                sc->ops->move_pages(sc->task, va, len, (u32)node, &left));
+	lua_pushinteger(L, (lua_Integer)left);
+	return 1;
+}
+
 static int region_mprotect(lua_State *L)
 {
 	struct script *sc = script_begin_call(L);
@@ -424,6 +469,7 @@ void script_open_memory(lua_State *L)
 {
 	static const luaL_Reg task[] = {
 		{"brk", task_brk},
+		{"migrate_pages", task_migrate_pages},
 		{"mlock", task_mlock},
 		{"mlock2", task_mlock2},
 		{"mlockall", task_mlockall},
@@ -435,11 +481,17 @@ void script_open_memory(lua_State *L)
 		{NULL, NULL},
 	};
 	static const luaL_Reg region[] = {
-		{"fill", region_fill},       {"mbind", region_mbind},
-		{"madvise", region_madvise}, {"mprotect", region_mprotect},
-		{"mremap", region_mremap},   {"munmap", region_munmap},
-		{"read", region_read},       {"scan", region_scan},
-		{"touch", region_touch},     {NULL, NULL},
+		{"fill", region_fill},
+		{"mbind", region_mbind},
+		{"madvise", region_madvise},
+		{"mprotect", region_mprotect},
+		{"mremap", region_mremap},
+		{"munmap", region_munmap},
+		{"read", region_read},
+		{"scan", region_scan},
+		{"touch", region_touch},
+		{"move_pages", region_move_pages},
+		{NULL, NULL},
 	};
 
 	script_add_methods(L, SCRIPT_TASK, task);

@@ -305,6 +305,9 @@ struct target_ops {
 	/* The task's own policy, and that of a range. @nodes: a bit per node. */
 	int (*set_mempolicy)(struct target_task *t, enum target_mempolicy mode, u64 nodes);
 	int (*mbind)(struct target_task *t, u64 va, u64 len, enum target_mempolicy mode, u64 nodes);
+	/* Its pages go to a node; a task's go from some nodes to others. *@left: how many are not there afterwards. */
+	int (*move_pages)(struct target_task *t, u64 va, u64 len, u32 node, u64 *left);
+	int (*migrate_pages)(struct target_task *t, u64 from, u64 to, u64 *left);
 	/* Of bytes, not pages; munlock() as well. mlockall() with no flags is munlockall(). */
 	int (*mlock)(struct target_task *t, u64 va, u64 len, int flags);
 	int (*munlock)(struct target_task *t, u64 va, u64 len);

@@ -124,6 +124,30 @@ static int fake_brk(struct target_task *t, s64 delta, u64 *end)
 	return 0;
 }
 
+static int fake_move_pages(struct target_task *t, u64 va, u64 len, u32 node, u64 *left)
+{
+	int err = enter(t);
+
+	if (err)
+		return err;
+	if (mapped(mm_of(t), va, len, 0) != len)
+		return -EFAULT;
+	*left = 2;
+	note((struct fake_task *)t, "move_pages %lu to %u", len, node);
+	return 0;
+}
+
+static int fake_migrate_pages(struct target_task *t, u64 from, u64 to, u64 *left)
+{
+	int err = enter(t);
+
+	if (err)
+		return err;
+	*left = 3;
+	note((struct fake_task *)t, "migrate_pages 0x%lx to 0x%lx", from, to);
+	return 0;
+}
+
 static int fake_madvise(struct target_task *t, u64 va, u64 len, enum target_advice advice)
 {
 	int err = enter(t);

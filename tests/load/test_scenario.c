@@ -515,6 +515,20 @@ TEST(tasks_lock_memory)
 	assert_non_null(strstr(fake_log(), "mlockall flags 0"));
 }
 
+/* Both say how many pages are not where they should be: the fake target's 2 and 3. */
+TEST(tasks_move_pages_to_nodes)
+{
+	runs(RUN("local m = t:mmap('1M')\n"
+	         "assert(m:move_pages(1) == 2 and m:move_pages(0, '64K', '8K') == 2)\n"
+	         "assert(t:migrate_pages({ 0, 2 }, { 1 }) == 3)"));
+	assert_non_null(strstr(fake_log(), "move_pages 1048576 to 1"));
+	assert_non_null(strstr(fake_log(), "move_pages 8192 to 0"));
+	assert_non_null(strstr(fake_log(), "migrate_pages 0x5 to 0x2"));
+	breaks(RUN("t:mmap('1M'):move_pages('1')"), 3, "a node is a number");
+	breaks(RUN("t:mmap('1M'):move_pages(64)"), 3, "a node is a number");
+	breaks(RUN("t:migrate_pages({ 0 }, { -1 })"), 3, "nodes are numbers");
+}
+
 TEST(sizes_in_tasks_may_be_relative)
 {
 	runs(RUN("t:mmap('50%ram') t:mmap(ram // 2) t:mmap('25%swap') t:mmap('5000B')"));
