@@ -308,7 +308,7 @@ static noinline u32 first_touches(struct machine *m, struct mm_struct *mm, u64 v
 		order += r.touch_ns + gap_ns;
 	if (nr < 2)
 		return 0;
-	if (order - r.touch_ns - gap_ns >= c->limit)
+	if (order - r.touch_ns - gap_ns >= c->turn)
 		*ahead = (struct ahead_reads){&r.e.zone->stat, first, r.touch_ns + gap_ns, nr, 0};
 	if (unlikely(single)) {
 		ahead->nr_left = nr;

@@ -125,6 +125,23 @@ void sim_order(struct world_cpu *c)
 	sim_set_limit_of_first(s);
 }
 
+void sim_look(struct world_cpu *c)
+{
+	struct sim *sim = sim_cpu_of(c)->sim;
+
+	if (c->clock >= sim->pause_at)
+		sim_pause(sim, c->clock);
+	c->limit = min(c->turn, sim->pause_at);
+}
+
+void sim_order_point(struct world_cpu *c)
+{
+	if (unlikely(c->clock < c->turn))
+		sim_look(c);
+	else
+		sim_order(c);
+}
+
 void sim_order_step(struct sim_cpu *s, struct sim_step *step)
 {
 	struct sim *sim = s->sim;
@@ -132,7 +149,7 @@ void sim_order_step(struct sim_cpu *s, struct sim_step *step)
 
 	s->step = step;
 	/* Is it the first? Then its key need not be known to the others: it will have another one. */
-	if (s->cpu.clock >= s->cpu.limit)
+	if (s->cpu.clock >= s->cpu.turn)
 		key = sim_replay(sim, s->rank, key);
 	sim_run_cpu(sim, &s->fiber, key);
 }
@@ -162,8 +179,12 @@ static __always_inline void sim_requeue(struct sim_cpu *s, u64 key)
 	 * The CPU that runs may not run further than to the new key. That it may now run further than
 	 * it thinks it finds out at an order point that has nothing to do.
 	 */
-	if (sim_runs_here(sim) && key != KEYHEAP_EMPTY)
-		world_self->limit = min(world_self->limit, sim_limit_of(sim_self()->rank, key));
+	if (sim_runs_here(sim) && key != KEYHEAP_EMPTY) {
+		struct world_cpu *c = world_self;
+
+		c->turn = min(c->turn, sim_limit_of(sim_self()->rank, key));
+		c->limit = min(c->limit, c->turn);
+	}
 }
 
 void sim_rekey(struct sim_cpu *s)
@@ -382,6 +403,7 @@ void sim_boot_enter(struct sim *sim)
 	c->cost = sim->boot_cost;
 	c->cost_count = sim->boot_count;
 	c->limit = UINT64_MAX;
+	c->turn = UINT64_MAX;
 	c->task = &sim->boot;
 	c->span = sim->boot.span;
 	c->span_start = c->clock;

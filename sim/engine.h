@@ -15,9 +15,10 @@
  * A ready CPU may have left a step (struct sim_step), which the engine makes in its place when it is the
  * first: whoever comes to a spin lock is queued that way, and resumed when it has the lock.
  *
- * A CPU's `limit` caches how far it may run on: to the next CPU's key, its own next interrupt, or
+ * A CPU's `turn` caches how far it may run on: to the next CPU's key, its own next interrupt, or
  * the end of the run. Whatever makes one of these earlier lowers it. It may be lower than it need be:
- * then an order point finds nothing to do. `ahead` is the same for work on memory that is its task's
+ * then an order point finds nothing to do. `limit` is that, or when somebody wants to look at the machine, if
+ * that is earlier. `ahead` is the same for work on memory that is its task's
  * alone: SIM_RUN_AHEAD_NS past the time at which it was the first, unless a task is in a memory stall.
  *
  *   engine.c   order, switching CPUs, parking, starting and ending a run
@@ -283,7 +284,15 @@ static inline struct sim_cpu *sim_cpu(const struct sim *sim, u32 id)
 
 /* ---- engine.c ------------------------------------------------------------------------------ */
 
+/* Others that are behind run first, interrupts that are due too. */
 void sim_order(struct world_cpu *c);
+
+/*
+ * The same at an order point, where the CPU has come to its limit. It may still have its turn: then only somebody
+ * who looks on wanted it to stop, sim_look(), and nothing may be different for that.
+ */
+void sim_order_point(struct world_cpu *c);
+void sim_look(struct world_cpu *c);
 
 /*
  * The same; what is to be done then is @step. It has not asked for more when this returns, or an interrupt
@@ -305,7 +314,7 @@ static __always_inline void sim_set_limit_of_first(struct sim_cpu *s)
 {
 	struct sim *sim = s->sim;
 	u64 next = heap_runner_up(&sim->heap);
-	u64 stop = min(s->next_irq, sim->pause_at);
+	u64 stop = min(s->next_irq, sim->stop_at);
 	u64 limit = SIM_NEVER;
 	u64 ahead = 0;
 
@@ -322,7 +331,8 @@ static __always_inline void sim_set_limit_of_first(struct sim_cpu *s)
 	}
 	if (likely(!sim->nr_stalled))
 		ahead = heap_key_value(heap_top(&sim->heap)) + SIM_RUN_AHEAD_NS;
-	s->cpu.limit = min(limit, stop);
+	s->cpu.turn = min(limit, stop);
+	s->cpu.limit = min(s->cpu.turn, sim->pause_at);
 	s->cpu.ahead = min(ahead, stop);
 }
 
@@ -332,7 +342,7 @@ static inline void sim_set_limit(struct sim_cpu *s)
 	if (likely(heap_key_id(heap_top(&s->sim->heap)) == s->rank))
 		sim_set_limit_of_first(s);
 	else
-		s->cpu.limit = s->cpu.ahead = 0;
+		s->cpu.limit = s->cpu.turn = s->cpu.ahead = 0;
 }
 
 /* Is @s to be interrupted now? */

@@ -134,6 +134,11 @@ void sim_spin_lock(struct spinlock *l)
 		.lock = l,
 	};
 
+	if (unlikely(c->clock >= c->limit && c->clock < c->turn)) {
+		sim_look(c);
+		spin_lock(l);
+		return;
+	}
 	if (l->owner == c->id + 1u)
 		panic("spin lock %s is taken twice by CPU %u", ledger_lock_name[l->class], c->id);
 	if (!s->sim->running) {

@@ -221,6 +221,10 @@ static bool sim_user_order(void)
 
 	if (likely(c->clock < c->limit))
 		return false;
+	if (unlikely(c->clock < c->turn)) {
+		sim_look(c);
+		return false;
+	}
 	sim_order(c);
 	sim_user_preempt(c);
 	return true;

@@ -16,7 +16,7 @@
 
 static const struct world_ops sim_ops = {
 	.name = "sim",
-	.order = sim_order,
+	.order = sim_order_point,
 	.spin_lock = sim_spin_lock,
 	.spin_unlock = sim_spin_unlock,
 	.irq_restore = sim_irq_restore,

@@ -53,6 +53,7 @@ static void null_set_limit(struct world_cpu *c)
 	struct world_timer *t = null_timer_due(c, UINT64_MAX);
 
 	c->limit = t ? t->expires : UINT64_MAX;
+	c->turn = c->limit;
 }
 
 void null_irq_enter(struct world_cpu *c)

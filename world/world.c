@@ -28,6 +28,7 @@ void world_cpu_init(struct world *w, struct world_cpu *c, u32 id)
 	c->ledger = &w->ledger;
 	c->cost_count = w->ledger.cost_count;
 	c->limit = UINT64_MAX;
+	c->turn = UINT64_MAX;
 	w->cpu[id] = c;
 }
 

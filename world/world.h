@@ -77,6 +77,7 @@ struct world_line_seen {
 struct world_cpu {
 	u64 clock; /* ns */
 	u64 limit; /* order: run on while clock < limit */
+	u64 turn;  /* the same, for all but whoever looks on, who may make the limit lower */
 	u64 ahead; /* the same for work on what is the task's own: world_own_until() */
 	const u32 *cost;
 	u64 *cost_count; /* of the ledger */
@@ -489,7 +490,7 @@ static inline void world_order(void)
  */
 static inline bool world_alone_for(const struct world_cpu *c, u64 ns)
 {
-	return c->clock + ns < c->limit;
+	return c->clock + ns < c->turn;
 }
 
 /*
@@ -499,7 +500,7 @@ static inline bool world_alone_for(const struct world_cpu *c, u64 ns)
  */
 static inline u64 world_own_until(const struct world_cpu *c)
 {
-	return max(c->limit, c->ahead);
+	return max(c->turn, c->ahead);
 }
 
 #define READ_ONCE(x) (world_order(), *(const volatile __typeof__(x) *)&(x))
