@@ -138,6 +138,7 @@ enum slab_kind {
 	SLAB_INODE,
 	SLAB_FILE,
 	SLAB_EXTENT,
+	SLAB_BIO,
 	NR_SLABS
 };
 
@@ -263,7 +264,10 @@ struct machine {
 	u32 last_readahead_pages;      /* (a) */
 	u64 prev_swap_offset;          /* (a) */
 	u32 nr_rotate_swap;            /* (a) areas on rotating disks */
-	u64 nr_swap_errors[2];         /* (a) pages whose read, write failed */
+	struct spinlock bio_lock;
+	u32 nr_bio_reserve;              /* bio_lock */
+	struct wait_queue_head bio_wait; /* for one to come back to the reserve */
+	u64 nr_swap_errors[2];           /* (a) pages whose read, write failed */
 
 	/* files */
 	struct fs *fs; /* (c) */
@@ -873,6 +877,18 @@ void slab_destroy(struct machine *m);
 /* A zeroed object; NULL if a frame was needed and there was none. May switch tasks. */
 void *slab_alloc(struct machine *m, enum slab_kind kind, gfp_t gfp);
 void slab_free(struct machine *m, enum slab_kind kind, void *obj);
+
+/* The same for objects that are counted and nothing else. Usable in interrupts. */
+bool slab_reserve(struct machine *m, enum slab_kind kind, gfp_t gfp);
+void slab_release(struct machine *m, enum slab_kind kind);
+
+/* ---- bio.c ----------------------------------------------------------------------------------------------------- */
+
+void bio_init(struct machine *m); /* boot */
+
+/* A bio for @disk. Waits for it without end, having let the task's plug go. No lock held; may switch tasks. */
+void bio_alloc(struct machine *m, u32 disk, gfp_t gfp);
+void bio_free(struct machine *m, u32 disk); /* its I/O has ended; usable in interrupts */
 
 /* ---- kthread.c ------------------------------------------------------------------------------------------------- */
 

@@ -172,6 +172,8 @@ static int machine_boot(struct machine *m, char *err, size_t n)
 	if (!ret)
 		ret = kswapd_init(m);
 	if (!ret)
+		bio_init(m);
+	if (!ret)
 		compaction_init(m);
 	mthp_init(m);
 	if (!ret)

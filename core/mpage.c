@@ -41,6 +41,7 @@ static void end_file_read(struct world_io *io, int err)
 		unlock_page(m, page);
 	}
 	world_latency(HIST_FILE_READ, io->submitted_at);
+	bio_free(m, io->disk);
 	pool_free(&m->io_pool, pool_index(&m->io_pool, io));
 }
 
@@ -64,6 +65,7 @@ static void end_file_write(struct world_io *io, int err)
 		if (folio_end_io(head))
 			end_page_writeback(m, head);
 	}
+	bio_free(m, io->disk);
 	pool_free(&m->io_pool, pool_index(&m->io_pool, io));
 }
 
@@ -93,6 +95,7 @@ void mpage_add(struct mpage *mp, struct page *page, u64 block)
 		mpage_submit(mp);
 	count_vm_events(m, mp->write ? PGPGOUT : PGPGIN, KB_PER_PAGE);
 	if (!mp->io) {
+		bio_alloc(m, mp->inode->i_sb->disk, mp->write ? GFP_NOIO : GFP_KERNEL);
 		io = blk_io_alloc(m);
 		io->disk = mp->inode->i_sb->disk;
 		io->write = mp->write;

@@ -6,9 +6,9 @@
  * Completions are interrupts: a write ends writeback and sends the page to the tail of its list, a
  * read marks the page up to date and unlocks it.
  *
- * Requests come from io_pool. Linux has a mempool whose waiters sleep; the pool here is larger than
- * any number of bios that RAM can hold in flight on a machine of usual size, and a task that finds
- * it empty sleeps ticks.
+ * A bio is waited for when there is no memory (bio.c). The requests they become are io_pool's, which is
+ * larger than any number of pages that RAM can have in flight on a machine of usual size; a task that
+ * finds it empty sleeps ticks.
  *
  * Left out: zero-filled pages (6.12), zswap, swap files with extents.
  */
@@ -127,8 +127,10 @@ static void end_swap_write(struct world_io *io, int err)
 			page_clear(page, PG_reclaim);
 			m->nr_swap_errors[1] += 1;
 		}
-		if (whole_page_done(page))
+		if (whole_page_done(page)) {
 			end_page_writeback(m, page);
+			bio_free(m, io->disk);
+		}
 	}
 	pool_free(&m->io_pool, pool_index(&m->io_pool, io));
 }
@@ -152,6 +154,7 @@ static void end_swap_read(struct world_io *io, int err)
 		if (!err && !(page_is_compound(page) && page[1].compound_flags & COMPOUND_IO_ERROR))
 			page_set(page, PG_uptodate);
 		unlock_page(m, page);
+		bio_free(m, io->disk);
 	}
 	pool_free(&m->io_pool, pool_index(&m->io_pool, io));
 }
@@ -208,6 +211,7 @@ static void __swap_writepage(struct machine *m, struct page *page)
 	u32 nr = compound_nr(page);
 	struct blk_plug plug;
 
+	bio_alloc(m, swap_info(m, page_swap_entry(m, page))->disk, GFP_NOIO);
 	count_vm_events(m, PSWPOUT, nr);
 	count_vm_events(m, PGPGOUT, nr * KB_PER_PAGE);
 	set_page_writeback(m, page);
@@ -283,6 +287,7 @@ void swap_readpage(struct machine *m, struct page *page)
 	VM_BUG_ON(page_test(page, PG_uptodate));
 	count_vm_events(m, PSWPIN, nr);
 	count_vm_events(m, PGPGIN, nr * KB_PER_PAGE);
+	bio_alloc(m, swap_info(m, page_swap_entry(m, page))->disk, GFP_KERNEL);
 	if (likely(nr == 1)) {
 		swap_submit(m, page, false);
 		return;

@@ -34,6 +34,7 @@ static const struct {
 	[SLAB_INODE] = {"inode_cache", sizeof(struct inode), 1024, 1u << 22},
 	[SLAB_FILE] = {"filp", sizeof(struct file), 256, 1u << 22},
 	[SLAB_EXTENT] = {"extent_status", sizeof(struct extent), 40, 1u << 26},
+	[SLAB_BIO] = {"bio", sizeof(u64), 192, 1}, /* only reserved */
 };
 
 int slab_init(struct machine *m)
@@ -85,8 +86,22 @@ static bool slab_get_frame(struct machine *m, struct kmem_cache *c, gfp_t gfp)
 		return false;
 	page_set(page, PG_slab);
 	mod_node_state(page_zone(m, page), NR_SLAB_UNRECLAIMABLE, 1);
+	world_order();
 	page_list_add(&c->frames[0], page);
 	c->nr_frames += 1;
+	return true;
+}
+
+bool slab_reserve(struct machine *m, enum slab_kind kind, gfp_t gfp)
+{
+	struct kmem_cache *c = &m->slab[kind];
+
+	world_order();
+	/* Looked at again after each frame: others may have used it, or brought one too. */
+	while (c->nr_objs >= slab_capacity(c))
+		if (!slab_get_frame(m, c, gfp))
+			return false;
+	c->nr_objs += 1;
 	return true;
 }
 
@@ -95,27 +110,35 @@ void *slab_alloc(struct machine *m, enum slab_kind kind, gfp_t gfp)
 	struct kmem_cache *c = &m->slab[kind];
 	u32 handle;
 
-	/* Looked at again after each frame: others may have used it, or brought one too. */
-	while (c->nr_objs >= slab_capacity(c))
-		if (!slab_get_frame(m, c, gfp))
-			return NULL;
-	handle = pool_alloc(&c->pool);
-	if (!handle)
+	if (!slab_reserve(m, kind, gfp))
 		return NULL;
-	c->nr_objs += 1;
-	return pool_ptr(&c->pool, handle);
+	handle = pool_alloc(&c->pool);
+	if (handle)
+		return pool_ptr(&c->pool, handle);
+	slab_release(m, kind);
+	return NULL;
 }
 
 void slab_free(struct machine *m, enum slab_kind kind, void *obj)
 {
+	struct pool *pool = &m->slab[kind].pool;
+
+	pool_free(pool, pool_index(pool, obj));
+	slab_release(m, kind);
+}
+
+void slab_release(struct machine *m, enum slab_kind kind)
+{
 	struct kmem_cache *c = &m->slab[kind];
 
+	world_order();
 	VM_BUG_ON(!c->nr_objs);
-	pool_free(&c->pool, pool_index(&c->pool, obj));
 	c->nr_objs -= 1;
 	/* One frame may stay empty, so that the next object does not fetch it again. */
 	while (c->nr_frames > c->frames_per_obj &&
 	       c->nr_objs + 2 * c->objs_per_frame <= slab_capacity(c))
-		for (u32 i = 0; i < c->frames_per_obj; i++)
+		for (u32 i = 0; i < c->frames_per_obj; i++) {
 			slab_put_frame(m, c);
+			world_order();
+		}
 }

@@ -89,6 +89,7 @@
 	X(THROTTLE, "throttle")                                                                    \
 	X(DIRTY, "balance_dirty_pages")                                                            \
 	X(CONGESTION, "congestion_wait")                                                           \
+	X(MEMPOOL, "mempool_alloc")                                                                \
 	/* waiting, booked by the world under the span that waits */                               \
 	X(SPIN_WAIT, "spin_wait")                                                                  \
 	X(IPI_WAIT, "ipi_wait")                                                                    \
@@ -116,6 +117,7 @@ enum ledger_span {
 	X(ANON_VMA, "&anon_vma->rwsem")                                                            \
 	X(SWAP_AVAIL, "swap_avail_lock")                                                           \
 	X(SWAP_INFO, "&si->lock")                                                                  \
+	X(MEMPOOL, "&mempool->lock")                                                               \
 	X(SWAP_TREE, "&swapper_space->tree_lock")                                                  \
 	X(ZSTRM, "&zstrm->strm_lock")                                                              \
 	X(ZS_CLASS, "&class->lock")                                                                \

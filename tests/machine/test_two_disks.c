@@ -157,7 +157,7 @@ TEST(a_slow_disk_s_pages_do_not_take_the_room_of_a_fast_one_s)
 		run(presets[i], 1200 * MB, 60 * MB);
 		assert_in_range(stage.took_ns[FAST], 14500000000, 15500000000);
 		assert_in_range(stage.took_ns[SLOW], 12 * SECOND, 17 * SECOND);
-		assert_true(stage.most_dirty[FAST] > 2000);
+		assert_true(stage.most_dirty[FAST] > 2816 * 2 / 3);
 		assert_true(stage.most_dirty[SLOW] < (i ? 300 : 900));
 	}
 }
