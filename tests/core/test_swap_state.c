@@ -193,8 +193,8 @@ TEST(free_slots_of_a_block_are_passed_over)
 		put_page(rig.m, swapin_readahead(rig.m, swp_entry(0, base + 12),
 		                                 GFP_HIGHUSER_MOVABLE, NULL, 0));
 		assert_int_equal(rig_event(PSWPIN), 2); /* 8 and 12 */
-		/* 4.0 takes a page before it finds the slot free, and gives it back. */
-		assert_int_equal(vm_event_zones(rig.m, PGALLOC_DMA) - allocs, p ? 2 : 8);
+		/* 4.0 takes a page before it finds the slot free, and gives it back. One is the bios'. */
+		assert_int_equal(vm_event_zones(rig.m, PGALLOC_DMA) - allocs, (p ? 2 : 8) + 1);
 		rig_stop();
 	}
 }

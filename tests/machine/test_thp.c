@@ -502,7 +502,7 @@ TEST(since_4_13_huge_pages_are_swapped_out_whole_where_there_is_room)
  */
 static void drop_lazily(struct thp_test *t, u64 va)
 {
-	const u64 len = 72 << 20;
+	const u64 len = 76 << 20;
 	bool whole = t->m->knob.thp_swapout == THP_SWAPOUT_LARGE;
 	u64 map;
 
