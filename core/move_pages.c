@@ -31,7 +31,6 @@ struct walk {
 static int page_walk(struct machine *m, struct mm_struct *mm, u64 va, struct walk *w)
 {
 	u32 table = pt_find(m, mm, va);
-	u64 offset = 0;
 	pte_t *pte;
 
 	if (table) {
@@ -43,12 +42,16 @@ static int page_walk(struct machine *m, struct mm_struct *mm, u64 va, struct wal
 		if (!pmd_table || !pte_huge(READ_ONCE(*pte)))
 			return -ENOENT;
 		w->lock = pmd_lockptr(m, pmd_table);
-		offset = (va & ~PMD_MASK) >> PAGE_SHIFT;
 	}
 	spin_lock(w->lock);
 	charge(COST_PTE);
+	if (!table && !pte_huge(*pte)) { /* it has become a table */
+		spin_unlock(w->lock);
+		return page_walk(m, mm, va, w);
+	}
 	if (pte_present(*pte) && !pte_special(*pte)) {
-		w->page = pfn_to_page(m, pte_pfn(*pte) + offset);
+		/* Of a huge entry the head: its tails may not be filled in (compound.c). */
+		w->page = pfn_to_page(m, pte_pfn(*pte));
 		charge(COST_PAGE_LINE);
 		return 0;
 	}

@@ -537,6 +537,8 @@ TEST(cases_that_once_failed_pass)
 	         false},
 		/* They did not hear that kswapd of 6.18 had given up lists of zones. */
 		{0x38, "reclaim.kswapd=6.18 lru.per=zone", false},
+		/* move_pages() of a part of a huge page met a tail that was not filled in. */
+		{0x580fdd270309152, NULL, true},
 		/* A read that held a page while it was cut off, and the file grew again. */
 		{0xa3831daae4d0e8cc, NULL, true},
 		/* A write to a shared huge page copied tails that had been split off and freed. */
