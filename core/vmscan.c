@@ -574,6 +574,12 @@ unsigned long zone_reclaimable_pages(struct zone *z)
 	if (get_nr_swap_pages(z->machine) > 0)
 		nr += zone_page_state(z, base + LRU_INACTIVE_ANON) +
 		      zone_page_state(z, base + LRU_ACTIVE_ANON);
+	/*
+	 * Nothing to take, but free pages: such a zone is not to be left out where it is asked whether there is
+	 * enough (6.13; until then throttled tasks and a kswapd that finds all well could wait for ever).
+	 */
+	if (!nr && !z->lruvec->zone)
+		nr = zone_page_state_snapshot(z, NR_FREE_PAGES);
 	return nr;
 }
 

@@ -136,6 +136,7 @@ void sim_look(struct world_cpu *c)
 
 void sim_order_point(struct world_cpu *c)
 {
+	VM_BUG_ON(c->unseen);
 	if (unlikely(c->clock < c->turn))
 		sim_look(c);
 	else

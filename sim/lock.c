@@ -134,6 +134,7 @@ void sim_spin_lock(struct spinlock *l)
 		.lock = l,
 	};
 
+	VM_BUG_ON(c->unseen);
 	if (unlikely(c->clock >= c->limit && c->clock < c->turn)) {
 		sim_look(c);
 		spin_lock(l);

@@ -93,8 +93,9 @@ struct world_cpu {
 	u16 in_irq;
 	bool need_resched;
 	bool idle;
-	u32 nr_touched; /* lines, by world_touch() */
-	u32 mark;       /* id + 1: what it leaves in lines and locks that it has */
+	u32 nr_touched;                /* lines, by world_touch() */
+	u32 mark;                      /* id + 1: what it leaves in lines and locks that it has */
+	const struct spinlock *unseen; /* at DEBUG_VM >= 1: spin_lock_unseen() */
 	struct world_line_seen seen[WORLD_LINES_SEEN];
 };
 
@@ -888,9 +889,15 @@ static inline void spin_unlock_irq(struct spinlock *l)
 	world_irq_restore();
 }
 
+static __always_inline void world_unseen(struct world_cpu *c, const struct spinlock *l)
+{
+	if (DEBUG_VM)
+		c->unseen = l;
+}
+
 /*
- * spin_lock_irq() and spin_unlock_irq() around a section that has no order point in it: if the lock is at
- * hand, nobody can see that it is taken, and only its books are kept. spin_held() is false then.
+ * spin_lock_irq() and spin_unlock_irq() around a section that has no order point in it, which is checked: if the
+ * lock is at hand, nobody can see that it is taken, and only its books are kept. spin_held() is false then.
  */
 static __always_inline void spin_lock_unseen(struct spinlock *l)
 {
@@ -903,6 +910,7 @@ static __always_inline void spin_lock_unseen(struct spinlock *l)
 	}
 	__charge2(c, COST_LINE_OWN, COST_SPIN);
 	l->taken_at = c->clock;
+	world_unseen(c, l);
 }
 
 static __always_inline void spin_unlock_unseen(struct spinlock *l)
@@ -912,6 +920,7 @@ static __always_inline void spin_unlock_unseen(struct spinlock *l)
 	if (unlikely(l->owner)) {
 		spin_unlock(l);
 	} else {
+		world_unseen(c, NULL);
 		__charge(c, COST_SPIN);
 		__spin_held(c, l, l->taken_at);
 	}

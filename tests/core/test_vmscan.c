@@ -1131,4 +1131,21 @@ TEST(congestion_waits_last_until_a_disk_is_free_or_the_time_is_over)
 	row_stop();
 }
 
+/* Else somebody who is throttled until half of its min mark is free is never told that it is (6.13). */
+TEST(a_zone_of_free_pages_alone_counts_them_today)
+{
+	static const char *const preset[] = {"4.0", "6.18"};
+
+	for (u32 p = 0; p < 2; p++) {
+		struct zone *z;
+
+		fix_start(1, 4096, preset[p], NULL);
+		in_kernel();
+		z = &fix.m->node[0].zone[0];
+		assert_int_equal(zone_reclaimable_pages(z), p ? nr_free_pages(fix.m) : 0);
+		assert_true(nr_free_pages(fix.m) > 2048);
+		row_stop();
+	}
+}
+
 TEST_MAIN("vmscan")

@@ -537,6 +537,8 @@ TEST(cases_that_once_failed_pass)
 	         false},
 		/* They did not hear that kswapd of 6.18 had given up lists of zones. */
 		{0x38, "reclaim.kswapd=6.18 lru.per=zone", false},
+		/* A look at what the estimate would be was an order point, in a section that has none. */
+		{0xa2dab1588b44a8de, NULL, true},
 		/* move_pages() of a part of a huge page met a tail that was not filled in. */
 		{0x580fdd270309152, NULL, true},
 		/* A read that held a page while it was cut off, and the file grew again. */
