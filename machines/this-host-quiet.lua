@@ -2,30 +2,10 @@
 -- AMD EPYC, Linux 6.18.44-fc-v782, under a hypervisor
 
 machine "this-host-quiet" {
-	about = "the machine that Quire was measured on: AMD EPYC, 2 CPUs, 25.3 GB",
+	base = "this-host", -- the same machine
+	about = "the machine that Quire was measured on, with nothing else running",
 
-	cpus = 2, sockets = 1, threads = 1, nodes = 1,
-	ram = "24105M",
-	swap = "8G", swap_kind = "disk",
-
-	hz = 250,
-	spinlocks = "queued",
 	autogroup = true, -- kernel.sched_autogroup_enabled
-
-	-- /proc/zoneinfo (pages):
-	--   node zone       start_pfn    spanned    present    managed    min    low   high
-	--      0 DMA                1       4095       3998       3840     10     13     16
-	--      0 DMA32           4096    1044480     782336     772808   2115   2887   3659
-	--      0 Normal       1048576    5505024    5505024    5394266  15793  21187  26581
-	-- MemTotal 6170914, MemAvailable 6068029, huge pages 0
-	memory = {
-		ranges = {
-			{ node = 0, start_pfn = 1, pages = 158, reserved = 0 }, -- DMA
-			{ node = 0, start_pfn = 256, pages = 3840, reserved = 158 }, -- DMA
-			{ node = 0, start_pfn = 4096, pages = 782336, reserved = 9528 }, -- DMA32
-			{ node = 0, start_pfn = 1048576, pages = 5505024, reserved = 110758 }, -- Normal
-		},
-	},
 
 	disks = {
 		swap = {
