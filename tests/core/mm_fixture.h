@@ -225,6 +225,19 @@ __attribute__((unused)) static void fix_swap_out(u64 va, bool drop)
 	put_page(fix.m, page);
 }
 
+/* All lists, at all priorities. */
+__attribute__((unused)) static void fix_reclaim(void)
+{
+	world_syscall_enter();
+	fix.t->flags |= PF_MEMALLOC;
+	for (u32 pass = 0; pass < 3; pass++) {
+		try_to_free_pages(fix.m, GFP_KERNEL, 0);
+		lru_add_drain(fix.m);
+	}
+	fix.t->flags &= ~(u32)PF_MEMALLOC;
+	world_syscall_exit();
+}
+
 __attribute__((unused)) static u64 fix_event(enum vm_event e)
 {
 	return vm_event_sum(fix.m, e);

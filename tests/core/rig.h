@@ -40,6 +40,34 @@ __attribute__((unused)) static void rig_start(u32 nr_cpus, u64 nr_pages, const c
 		fail_msg("machine_create: %s", err);
 }
 
+/* The @nr disks that rig_start_disks() gives the next machine. */
+static struct {
+	enum hw_disk_kind kind;
+	u64 bytes;
+	u32 nr;
+} rig_disks;
+
+static void rig_set_disks(struct hw_machine *hw, struct knobs *k)
+{
+	(void)k;
+	for (u32 i = 0; i < rig_disks.nr; i++) {
+		hw->disk[i] = hw->disk[0];
+		hw->disk[i].kind = rig_disks.kind;
+		hw->disk[i].size_bytes = rig_disks.bytes;
+	}
+	hw->nr_disks = rig_disks.nr;
+}
+
+/* The machine has @nr disks of @kind with @bytes each. */
+__attribute__((unused)) static void rig_start_disks(u32 nr_cpus, u64 nr_pages, const char *preset,
+                                                    enum hw_disk_kind kind, u64 bytes, u32 nr)
+{
+	rig_disks.kind = kind;
+	rig_disks.bytes = bytes;
+	rig_disks.nr = nr;
+	rig_start(nr_cpus, nr_pages, preset, rig_set_disks);
+}
+
 __attribute__((unused)) static void rig_stop(void)
 {
 	machine_destroy(rig.m);

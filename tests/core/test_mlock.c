@@ -59,19 +59,6 @@ static void on_cpu(u32 cpu)
 	fix_become(fix.t);
 }
 
-/* All lists, at all priorities. */
-static void reclaim(void)
-{
-	world_syscall_enter();
-	fix.t->flags |= PF_MEMALLOC;
-	for (u32 pass = 0; pass < 3; pass++) {
-		try_to_free_pages(fix.m, GFP_KERNEL, 0);
-		lru_add_drain(fix.m);
-	}
-	fix.t->flags &= ~(u32)PF_MEMALLOC;
-	world_syscall_exit();
-}
-
 static void each_era(void (*test)(void))
 {
 	static const char *const preset[] = {"3.1", "4.0", "6.18"};
@@ -191,7 +178,7 @@ static void in_a_batch(void)
 	/* It escaped: reclaim culls it. */
 	assert_int_equal(count_flag(va, PG_unevictable), 0);
 	assert_true(page_test(page, PG_lru));
-	reclaim();
+	fix_reclaim();
 	assert_int_equal(count_flag(va, PG_unevictable), PAGES);
 	assert_int_equal(fix_event(UNEVICTABLE_PGCULLED), PAGES);
 	assert_int_equal(fix_rss(fix.t, MM_ANONPAGES), PAGES);
@@ -300,7 +287,7 @@ static void lost_race(const char *preset)
 	va = filled();
 	find_vma(fix.t->mm, va)->vm_flags |= VM_LOCKED;
 	fix.t->mm->locked_vm = PAGES;
-	reclaim();
+	fix_reclaim();
 	assert_int_equal(fix_event(PSWPOUT), 0);
 	assert_int_equal(fix_rss(fix.t, MM_ANONPAGES), PAGES);
 	assert_int_equal(count_flag(va, PG_mlocked), PAGES);

@@ -56,18 +56,6 @@ static struct page *head_at(u64 va)
 	return pfn_to_page(fix.m, pte_pfn(*pmd));
 }
 
-static void reclaim(void)
-{
-	world_syscall_enter();
-	fix.t->flags |= PF_MEMALLOC;
-	for (u32 pass = 0; pass < 3; pass++) {
-		try_to_free_pages(fix.m, GFP_KERNEL, 0);
-		lru_add_drain(fix.m);
-	}
-	fix.t->flags &= ~(u32)PF_MEMALLOC;
-	world_syscall_exit();
-}
-
 /* ---- new ---- */
 
 TEST(of_3_1_only_those_that_a_fault_puts_there_are_mlocked)
@@ -130,7 +118,7 @@ TEST(of_4_5_one_that_becomes_ptes_is_mlocked_no_more)
 	assert_int_equal(fix_event(THP_SPLIT_PMD), 1);
 	assert_int_equal(fix_event(UNEVICTABLE_PGMUNLOCKED), 1);
 	/* Under pressure it is split, and those of its pages that are locked become mlocked, as small ones. */
-	reclaim();
+	fix_reclaim();
 	assert_int_equal(fix_event(THP_SPLIT_PAGE), 1);
 	assert_locked(2 * NR - 1, 2 * NR - 1);
 	assert_int_equal(do_munlock(fix.m, va, LEN), 0);
@@ -177,7 +165,7 @@ TEST(of_4_5_one_that_is_split_is_mlocked_no_more)
 	world_syscall_exit();
 	assert_locked(0, 0);
 	assert_int_equal(fix_event(UNEVICTABLE_PGCLEARED), 1);
-	reclaim();
+	fix_reclaim();
 	assert_locked(NR, NR);
 	stop();
 }
@@ -213,7 +201,7 @@ TEST(of_6_18_reclaim_finds_a_whole_one_that_was_missed)
 	assert_int_equal(do_mlock(fix.m, va, PMD_SIZE), 0);
 	assert_locked(0, 0);
 	fix.m->knob.mlock_huge = MLOCK_HUGE_WHOLE;
-	reclaim();
+	fix_reclaim();
 	assert_locked(NR, NR);
 	assert_int_equal(fix_rss(fix.t, MM_SWAPENTS), NR); /* the other one went */
 	assert_int_equal(do_munlock(fix.m, va, PMD_SIZE), 0);

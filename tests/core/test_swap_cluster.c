@@ -12,27 +12,9 @@
 #define MiB (1UL << 20)
 #define CLUSTER 512
 
-static enum hw_disk_kind kind = HW_DISK_FLASH;
-static u64 disk_bytes = MiB;
-static u32 nr_disks = 1;
-
-static void disks(struct hw_machine *hw, struct knobs *k)
-{
-	(void)k;
-	for (u32 i = 0; i < nr_disks; i++) {
-		hw->disk[i] = hw->disk[0];
-		hw->disk[i].kind = kind;
-		hw->disk[i].size_bytes = disk_bytes;
-	}
-	hw->nr_disks = nr_disks;
-}
-
 static struct swap_info_struct *start(enum hw_disk_kind k, u64 bytes, u32 areas)
 {
-	kind = k;
-	disk_bytes = bytes;
-	nr_disks = areas;
-	rig_start(2, 4096, "6.18", disks);
+	rig_start_disks(2, 4096, "6.18", k, bytes, areas);
 	for (u32 i = 0; i < areas; i++)
 		assert_int_equal(do_swapon(rig.m, i, 5), 0);
 	null_set_cpu(rig.w, 0);

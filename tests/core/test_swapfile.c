@@ -12,27 +12,9 @@
 
 #define MiB (1UL << 20)
 
-static enum hw_disk_kind kind = HW_DISK_FLASH;
-static u64 disk_bytes = MiB;
-static u32 nr_disks = 1;
-
-static void disks(struct hw_machine *hw, struct knobs *k)
-{
-	(void)k;
-	for (u32 i = 0; i < nr_disks; i++) {
-		hw->disk[i] = hw->disk[0];
-		hw->disk[i].kind = kind;
-		hw->disk[i].size_bytes = disk_bytes;
-	}
-	hw->nr_disks = nr_disks;
-}
-
 static struct swap_info_struct *start(enum hw_disk_kind k, u64 bytes, const char *preset)
 {
-	kind = k;
-	disk_bytes = bytes;
-	nr_disks = 1;
-	rig_start(2, 4096, preset, disks);
+	rig_start_disks(2, 4096, preset, k, bytes, 1);
 	assert_int_equal(do_swapon(rig.m, 0, -1), 0);
 	return rig.m->swap[0];
 }
@@ -434,10 +416,7 @@ TEST(a_locked_page_keeps_its_slot)
 
 TEST(areas_are_used_by_priority_and_equals_in_turn)
 {
-	kind = HW_DISK_ROTATING;
-	disk_bytes = MiB;
-	nr_disks = 3;
-	rig_start(1, 4096, "4.0", disks);
+	rig_start_disks(1, 4096, "4.0", HW_DISK_ROTATING, MiB, 3);
 	assert_int_equal(do_swapon(rig.m, 0, 5), 0);
 	assert_int_equal(do_swapon(rig.m, 1, 10), 0);
 	assert_int_equal(do_swapon(rig.m, 2, 10), 0);
@@ -453,10 +432,7 @@ TEST(areas_are_used_by_priority_and_equals_in_turn)
 
 TEST(areas_without_a_priority_are_used_in_order_of_swapon)
 {
-	kind = HW_DISK_ROTATING;
-	disk_bytes = MiB;
-	nr_disks = 2;
-	rig_start(1, 4096, "4.0", disks);
+	rig_start_disks(1, 4096, "4.0", HW_DISK_ROTATING, MiB, 2);
 	assert_int_equal(do_swapon(rig.m, 1, -1), 0);
 	assert_int_equal(do_swapon(rig.m, 0, -1), 0);
 	assert_int_equal(rig.m->swap[swp_type(get_swap_page(rig.m))]->disk, 1);
@@ -541,10 +517,7 @@ TEST(the_map_takes_frames)
 {
 	u64 before;
 
-	kind = HW_DISK_FLASH;
-	disk_bytes = 8192 * MiB;
-	nr_disks = 1;
-	rig_start(1, 8192, "4.0", disks);
+	rig_start_disks(1, 8192, "4.0", HW_DISK_FLASH, 8192 * MiB, 1);
 	before = vm_event_zones(rig.m, PGALLOC_DMA);
 	assert_int_equal(do_swapon(rig.m, 0, -1), 0);
 	assert_int_equal(vm_event_zones(rig.m, PGALLOC_DMA) - before, 512);

@@ -7,8 +7,8 @@
  */
 #include "tests/machine/stage.h"
 
-#include "core/compaction.h"
 #include "core/page_alloc.h"
+#include "tests/machine/compact.h"
 
 enum { FREES_BLOCK, FREES_LIST, FREES_COLD_LIST, COMPACTS, NR_KINDS };
 
@@ -18,20 +18,6 @@ static struct {
 	bool done;
 	u32 nr_waits; /* audits while the other waited for the lock */
 } test;
-
-static void compact(struct machine *m, struct zone *z)
-{
-	struct compact_control cc = {
-		.zone = z,
-		.order = -1,
-		.migratetype = MIGRATE_MOVABLE,
-		.highest_zoneidx = ZONE_NORMAL,
-		.mode = MIGRATE_SYNC,
-		.ignore_skip_hint = true,
-	};
-
-	compact_zone(m, &cc);
-}
 
 static void frees(struct task *t, void *arg)
 {
@@ -66,7 +52,7 @@ static void frees(struct task *t, void *arg)
 	else if (test.kind == FREES_COLD_LIST)
 		free_cold_page_list(m, &list);
 	else
-		compact(m, z);
+		compact_whole_zone(m, z);
 	WRITE_ONCE(test.done, true);
 	world_syscall_exit();
 }

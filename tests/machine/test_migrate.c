@@ -7,11 +7,11 @@
  */
 #include "tests/test.h"
 
-#include "core/compaction.h"
 #include "core/fs.h"
 #include "core/mlock.h"
 #include "sim/sim.h"
 #include "tests/hw_util.h"
+#include "tests/machine/compact.h"
 
 #define NR_PAGES 1024 /* of the file, and of the locked memory */
 
@@ -94,18 +94,8 @@ static void compact_all(struct test *t)
 	world_syscall_enter();
 	lru_add_drain(t->m);
 	drain_all_pages(t->m);
-	for_each_populated_zone (t->m, pgdat, z) {
-		struct compact_control cc = {
-			.zone = z,
-			.order = -1,
-			.migratetype = MIGRATE_MOVABLE,
-			.highest_zoneidx = ZONE_NORMAL,
-			.mode = MIGRATE_SYNC,
-			.ignore_skip_hint = true,
-		};
-
-		compact_zone(t->m, &cc);
-	}
+	for_each_populated_zone (t->m, pgdat, z)
+		compact_whole_zone(t->m, z);
 	lru_add_drain(t->m);
 	world_syscall_exit();
 }
