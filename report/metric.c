@@ -3,6 +3,7 @@
  */
 #include "report/metric.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -215,7 +216,8 @@ const char *metric_judgement(const char *metric, double base, double value)
 {
 	enum metric_good good = metric_good(metric);
 
-	if (good == METRIC_NEUTRAL || base == value)
+	/* What prints as 0.0 % may be significant where the runs hardly vary, but it is of no use to anybody. */
+	if (good == METRIC_NEUTRAL || fabs(value - base) < 0.0005 * fabs(base) || base == value)
 		return "";
 	return (value < base) == (good == METRIC_LESS) ? "better" : "worse";
 }

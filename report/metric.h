@@ -21,7 +21,7 @@ enum metric_good metric_good(const char *metric);
 /* What @metric is counted in: "s", "%", "pages/s", "pages", "" (a share) or "events". */
 const char *metric_unit(const char *metric);
 
-/* "better", "worse", or "" if the change from @base to @value is neither. */
+/* "better", "worse", or "" if the change from @base to @value is neither, or less than 0.05 %. */
 const char *metric_judgement(const char *metric, double base, double value);
 
 struct metric_info {

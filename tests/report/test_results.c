@@ -12,6 +12,7 @@
 #include "report/diff.h"
 #include "report/json.h"
 #include "report/load.h"
+#include "report/metric.h"
 #include "report/save.h"
 #include "report/text.h"
 #include "tests/report/fixture.h"
@@ -153,6 +154,16 @@ TEST(times_records_and_ratios)
 	assert_non_null(strstr(text, "       +8.6\n"));
 	free(text);
 	results_free(&r);
+}
+
+TEST(a_change_that_prints_as_nothing_is_neither_better_nor_worse)
+{
+	assert_string_equal(metric_judgement("user", 3.296, 3.298), "worse"); /* 0.06 % */
+	assert_string_equal(metric_judgement("user", 3.296, 3.294), "better");
+	assert_string_equal(metric_judgement("user", 3.296, 3.297), ""); /* 0.03 % */
+	assert_string_equal(metric_judgement("user", 0, 0.001), "worse");
+	assert_string_equal(metric_judgement("throughput", 100, 110), "better");
+	assert_string_equal(metric_judgement("pgfault", 5, 5), "");
 }
 
 TEST(mmtests_metrics_are_derived_from_the_counters)
