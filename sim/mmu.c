@@ -377,15 +377,35 @@ static u64 sim_fault_run(const struct sim_access *a, struct world_cpu *c, u64 va
 }
 
 /*
+ * The page that has just been mapped is accessed, and the next one, the @next-th of the leaf table, traps: if there is
+ * nothing in between that the way back to user mode would look at.
+ */
+static __always_inline bool sim_fault_again(const struct sim_access *a, u64 next)
+{
+	struct sim_cpu *s = sim_self();
+	struct world_cpu *c = &s->cpu;
+
+	if (!a->runs || a->single || c->need_resched || a->task->signal ||
+	    a->leaf_gen != a->as->table_gen || (a->leaf[next - 1].v & a->needs) != a->needs ||
+	    (a->leaf[next].v & a->needs) == a->needs || s->next_irq <= c->clock + a->page_ns)
+		return false;
+	c->clock += a->page_ns + c->cost[COST_FAULT_TRAP];
+	sim_fault_gaps(a, c, 1);
+	return true;
+}
+
+/*
  * Enters the kernel for a page that cannot be accessed, and comes back to user mode; if it is easy, for up to
  * @max pages from there on, all but the last of which have then been accessed: *@nr is how many those are.
+ * More than one: the leaf table has them all.
  */
 static int sim_fault(struct sim_access *a, u64 va, u64 max, u64 *nr)
 {
 	struct world_cpu *c = world_self;
 	struct world_task *t = a->task;
-	u64 run;
-	int err;
+	u64 first = va / PAGE_SIZE % PTRS_PER_TABLE;
+	u64 done = 0;
+	int err = 0;
 
 	if (va != a->stuck_va) {
 		a->stuck_va = va;
@@ -397,9 +417,18 @@ static int sim_fault(struct sim_access *a, u64 va, u64 max, u64 *nr)
 	t->in_user = false;
 	span_enter(SPAN_FAULT);
 	__charge(c, COST_FAULT_TRAP);
-	run = a->runs ? sim_fault_run(a, c, va, max) : 0;
-	err = run ? 0 : c->w->up->fault(c->w->machine, t, va, a->kind);
-	*nr = run ? run - 1 : 0;
+	do {
+		u64 at = va + done * PAGE_SIZE;
+		u64 run = a->runs ? sim_fault_run(a, world_self, at, max - done) : 0;
+
+		if (!run) {
+			c = world_self;
+			err = c->w->up->fault(c->w->machine, t, at, a->kind);
+			run = 1;
+		}
+		done += run;
+	} while (done < max && !err && sim_fault_again(a, first + done));
+	*nr = done - 1;
 	span_exit();
 	if (unlikely(world_self->need_resched))
 		sim_preempt_point();

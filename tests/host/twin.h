@@ -50,7 +50,7 @@ struct twin {
 static bool twin_run_host(const struct twin *twin, u32 row, struct twin_result *r)
 {
 	int pipefd[2];
-	int status;
+	int status = 0;
 	pid_t pid;
 
 	assert_int_equal(0, pipe(pipefd));
