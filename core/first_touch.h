@@ -193,8 +193,7 @@ static __always_inline bool touch_run_prepare(struct machine *m, struct mm_struc
 	r->pvec = &this_cpu(m)->pvec.lru_add[m->lru_add_new_anon];
 	r->zone = stat_cpu_at_hand(c, &r->e.zone->stat);
 	r->node = stat_cpu_at_hand(c, r->e.zone->node_stat);
-	if (!r->zone || !r->node || !__spin_is_at_hand(c, &r->pt->ptl) ||
-	    !world_line_is_here(c, &r->e.zone->stat.line))
+	if (!r->zone || !r->node || !__spin_is_at_hand(c, &r->pt->ptl))
 		return false;
 	if (m->knob.zone_fair && atomic_long_peek(&r->e.zone->stat.v[NR_ALLOC_BATCH]) <= 0)
 		return false;
@@ -266,15 +265,16 @@ static __always_inline void touch_run_count(struct machine *m, struct mm_struct 
 }
 
 /*
- * Is it worth a look? Not if the reads of the last run are still to be paid for, which needs a single fault, nor
- * if the batch of new pages has no room for two: half of all calls.
+ * Is it worth a look? Not if the reads of the last run are still to be paid for or the line of the zone's counters
+ * is elsewhere, which needs a single fault, nor if the batch of new pages has no room for two: two of three calls.
  */
 static __always_inline bool touch_run_may_fit(struct machine *m)
 {
 	const struct cpu_data *d = this_cpu(m);
 
 	return !d->ahead.nr && !d->ahead.nr_left &&
-	       d->pvec.lru_add[m->lru_add_new_anon].nr + 3 <= m->knob.lru_batch;
+	       d->pvec.lru_add[m->lru_add_new_anon].nr + 3 <= m->knob.lru_batch &&
+	       world_line_is_here(world_self, &this_node(m)->zonelist[0]->stat.line);
 }
 
 /*
