@@ -67,9 +67,9 @@ static const struct option_spec spec[] = {
 	[OPT_ALL] = {"all", 0, NULL, "also the further runs that claims about the mechanism need",
                      TO_FLAG(struct reproduce_args, all)},
 	[OPT_SENSITIVITY] = {"sensitivity", 0, NULL,
-                             "halve and double every assumed constant that takes time, and show\n"
-                             "which of them move a ratio by more than 10%, and more than seeds "
-                             "alone do (many runs)",
+                             "halve and double every assumed constant that takes time, with two\n"
+                             "seeds, and show which of them move a ratio by more than 10%, and more\n"
+                             "than seeds alone do, as far as --seeds of them can tell (many runs)",
                              TO_FLAG(struct reproduce_args, sensitivity)},
 	[OPT_JOBS] = {"jobs", 'j', "N", "runs at once (default: one a CPU)",
                       TO_NUMBER(struct reproduce_args, jobs, 0, 256)},
@@ -116,7 +116,7 @@ static void print_help(void)
 	printf("\nexamples:\n"
 	       "  quire reproduce\n"
 	       "  quire reproduce madv-free --all --json out.json\n"
-	       "  quire reproduce madv-free --seeds 2 --sensitivity\n");
+	       "  quire reproduce madv-free --sensitivity\n");
 }
 
 static bool parse_option(struct reproduce_args *a, struct options *o, int opt)
