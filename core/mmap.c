@@ -124,7 +124,7 @@ struct vm_area_struct *vm_area_alloc(struct machine *m, struct mm_struct *mm)
 		return NULL;
 	vma->vm_mm = mm;
 	INIT_LIST_HEAD(&vma->anon_vma_chain);
-	init_rwsem(m->world, &vma->vm_lock, LOCK_MMAP);
+	init_rwsem(m->world, &vma->vm_lock, LOCK_VMA);
 	return vma;
 }
 

@@ -114,6 +114,7 @@ enum ledger_span {
 	X(LRU, "&lruvec->lru_lock")                                                                \
 	X(PTL, "&page_table_lock")                                                                 \
 	X(MMAP, "&mm->mmap_sem")                                                                   \
+	X(VMA, "vm_lock")                                                                          \
 	X(ANON_VMA, "&anon_vma->rwsem")                                                            \
 	X(SWAP_AVAIL, "swap_avail_lock")                                                           \
 	X(SWAP_INFO, "&si->lock")                                                                  \
