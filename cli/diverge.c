@@ -170,6 +170,37 @@ static void walk(struct side *side, struct divergence *d)
 	d->given_up = true;
 }
 
+/*
+ * Takes out of @state how far each CPU's clock and each task's times are ("331045794 ns, "): at the first
+ * event that differs they may, by what each side has run ahead of it, and nothing follows from that.
+ */
+static void drop_clocks(char *state)
+{
+	char *to = state;
+
+	for (const char *p = state; *p;) {
+		const char *number = p;
+		size_t digits;
+		size_t n;
+
+		if (strncmp(p, "user ", 5) == 0)
+			number += 5;
+		else if (strncmp(p, "system ", 7) == 0)
+			number += 7;
+		digits = strspn(number, "0123456789");
+		if (digits && strncmp(number + digits, " ns", 3) == 0) {
+			p = number + digits + 3;
+			p += strncmp(p, ", ", 2) == 0 ? 2 : 0;
+			continue;
+		}
+		n = number == p && digits ? digits : 1;
+		memmove(to, p, n);
+		to += n;
+		p += n;
+	}
+	*to = '\0';
+}
+
 /* The rest of the pipe, after the fixed part that says where. */
 static char *read_state(FILE *in, char *where)
 {
@@ -182,6 +213,7 @@ static char *read_state(FILE *in, char *where)
 	while ((n = fread(buf, 1, sizeof(buf), in)) && b.len < STATE_MAX)
 		bytes_add(&b, buf, n);
 	bytes_add(&b, "", 1);
+	drop_clocks(b.data);
 	return b.data;
 }
 
@@ -301,7 +333,7 @@ static void print_state(FILE *f, const struct divergence *d, const char *const n
 	const char *line;
 	size_t len;
 
-	fprintf(f, "    the machine then\n");
+	fprintf(f, "    the machine then, in both where no name stands before it\n");
 	for (u32 n = 0; (line = nth_line(d->state[0], n, &len)); n++) {
 		size_t other_len = 0;
 		const char *other;

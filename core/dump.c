@@ -37,7 +37,7 @@ static void dump_zone(struct machine *m, FILE *f, const struct zone *z)
 
 static void dump_lruvec(FILE *f, const struct lruvec *l, const char *where)
 {
-	fprintf(f, "  %s: inactive/active anon %lu/%lu, file %lu/%lu, unevictable %lu", where,
+	fprintf(f, "  %s: in-/active anon %lu/%lu, file %lu/%lu, unevictable %lu", where,
 	        l->list[LRU_INACTIVE_ANON].nr, l->list[LRU_ACTIVE_ANON].nr,
 	        l->list[LRU_INACTIVE_FILE].nr, l->list[LRU_ACTIVE_FILE].nr,
 	        l->list[LRU_UNEVICTABLE].nr);

@@ -29,7 +29,9 @@ static void dump_cpu(FILE *f, const struct sim_cpu *s)
 		fprintf(f, ", %u ready", s->rq.nr);
 	if (c->nr_spin)
 		fprintf(f, ", holds %u spin lock%s", c->nr_spin, c->nr_spin > 1 ? "s" : "");
-	if (s->spins_on)
+	if (s->spins_on && s->spins_on->owner == c->id + 1u)
+		fprintf(f, ", is being handed %s", ledger_lock_name[s->spins_on->class]);
+	else if (s->spins_on)
 		fprintf(f, ", spins for %s held by CPU %u", ledger_lock_name[s->spins_on->class],
 		        s->spins_on->owner - 1);
 	if (c->irq_off)
