@@ -288,7 +288,8 @@ static int list_counters(const char *only)
 
 	(void)only;
 	for (u32 i = 0; i < NR_VM_ITEMS; i++)
-		printf("%-34s amount, kept per %s\n", vm_item_name[i],
+		printf("%-34s %s, kept per %s\n", vm_item_name[i],
+		       counter_is_amount(vm_item_name[i]) ? "amount" : "event",
 		       strcmp(where[i], "ZONE") == 0 ? "zone" : "node (per zone before 4.8)");
 	for (u32 i = 0; i < NR_VM_EVENTS; i++)
 		printf("%-34s event\n", vm_event_name[i]);

@@ -107,7 +107,7 @@ static const struct option_spec spec[] = {
                          "which memory was touched when, here and in --html and --json",
                          TO_FLAG(struct run_args, heatmap)},
 	[OPT_PROC] = {"proc", 0, "DIR",
-                      "vmstat, zoneinfo, meminfo, buddyinfo at the end of the first run",
+                      "vmstat, zoneinfo, meminfo, buddyinfo, pagetypeinfo at the end of the first run",
                       TO_TEXT(struct run_args, proc)},
 	[OPT_TAP] = {"tap", 0, NULL,
                      "print only what the scenario expects and whether it came true, as KTAP",

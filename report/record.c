@@ -465,11 +465,16 @@ bool counter_is_amount(const char *name)
 	                                     "nr_dirtied",           "nr_written",
 	                                     "nr_foll_pin_acquired", "nr_foll_pin_released",
 	                                     "nr_throttled_written"};
+	static const char *const amounts[] = {"workingset_nodes", "watermark_min",
+	                                      "min_breach_pages"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
 		if (strcmp(name, events[i]) == 0)
 			return false;
-	return strncmp(name, "nr_", 3) == 0 || strcmp(name, "workingset_nodes") == 0;
+	for (size_t i = 0; i < ARRAY_SIZE(amounts); i++)
+		if (strcmp(name, amounts[i]) == 0)
+			return true;
+	return strncmp(name, "nr_", 3) == 0;
 }
 
 /* Whether @name is @metric with a zone's name behind it. */
