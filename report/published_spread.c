@@ -16,7 +16,7 @@ static void spread_row(struct grid *grid, const char *variant, const char *who,
 	grid_cell(grid, "%s", who);
 	grid_cell(grid, "%u", s->n);
 	grid_cell(grid, "%.2f", s->mean);
-	grid_cell(grid, "%.2f(%.2f%%)", s->std, summary_std_percent(s));
+	grid_cell(grid, s->n > 1 ? "%.2f(%.2f%%)" : "-", s->std, summary_std_percent(s));
 	grid_cell(grid, "%.2f", s->max);
 	grid_cell(grid, "%.2f", s->min);
 }

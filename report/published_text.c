@@ -211,7 +211,7 @@ static void print_statistics(FILE *f, u32 nr_pairs)
 	if (nr_pairs < SIGNIFICANT_PAIRS)
 		fprintf(f,
 		        "  n too small: the smallest p that %u pairs allow is %.4g, so nothing is\n"
-		        "  called significant.\n",
+		        "  called significant, and the intervals are too narrow for 95%%.\n",
 		        nr_pairs, sign_flip_p_min(nr_pairs));
 }
 
@@ -342,7 +342,7 @@ void experiment_print(FILE *f, const struct experiment *e)
 		text_wrap(f, "  note: ", e->note[i], GRID_WIDTH);
 	if (find_figure(e, e->baseline, "user"))
 		text_wrap(f, "  note: ",
-		          "user time follows from the profile's cost of a store, and is no "
+		          "user time is what the profile's costs and the scenario say, and is no "
 		          "evidence for the model",
 		          GRID_WIDTH);
 	for (u32 i = 0; i < e->results.nr_columns && all.nr < TEXT_GROUP_MAX; i++)

@@ -52,8 +52,11 @@ void text_latencies(FILE *f, const struct text_group *g);
 /* Broken runs, killed and failed tasks, the targets' notes. */
 void text_notes(FILE *f, const struct text_group *g);
 
-/* What a reader must know about the statistics of @nr_pairs repetitions. One or two lines. */
-void text_statistics_note(FILE *f, u32 nr_pairs, bool simulated);
+/*
+ * What a reader must know about the statistics of @nr_pairs repetitions, of several columns that are
+ * @compared or of one. Up to three lines.
+ */
+void text_statistics_note(FILE *f, u32 nr_pairs, bool compared, bool simulated);
 
 /*
  * What is varied down the side, variants across, a table for each time and for what reclaim did.

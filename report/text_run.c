@@ -12,16 +12,17 @@
 #define SPAN_ROWS 16
 #define LOCK_ROWS 8
 
-void text_statistics_note(FILE *f, u32 nr_pairs, bool simulated)
+void text_statistics_note(FILE *f, u32 nr_pairs, bool compared, bool simulated)
 {
 	if (nr_pairs < 2)
 		return;
-	if (nr_pairs < SIGNIFICANT_PAIRS)
+	if (compared && nr_pairs < SIGNIFICANT_PAIRS)
 		fprintf(f,
 		        "  %u pairs: n too small, smallest p = %.4g; nothing is called "
-		        "different.\n",
+		        "different,\n"
+		        "  and the intervals are too narrow for 95%%.\n",
 		        nr_pairs, sign_flip_p_min(nr_pairs));
-	else
+	else if (compared)
 		fprintf(f,
 		        "  %u pairs; ~ means p >= %.2f in a sign-flip permutation test of the "
 		        "pairs.\n",
@@ -163,7 +164,7 @@ static void print_group(FILE *f, const struct text_group *g, bool brief)
 		fputc('\n', f);
 		text_differences(f, g);
 	}
-	text_statistics_note(f, g->r->nr_seeds, simulated);
+	text_statistics_note(f, g->r->nr_seeds, g->nr > 1, simulated);
 	text_derived(f, g);
 	text_counters(f, g);
 	text_spans(f, g, SPAN_ROWS);
@@ -291,7 +292,7 @@ static void print_long_sweep(FILE *f, const struct results *r)
 		print_heading(f, r, c);
 		text_sweep(f, r, c->target);
 		fputc('\n', f);
-		text_statistics_note(f, r->nr_seeds, strcmp(c->target, "host") != 0);
+		text_statistics_note(f, r->nr_seeds, true, strcmp(c->target, "host") != 0);
 		fill_group(r, i, true, &g);
 		print_notes(f, &g);
 	}
@@ -346,7 +347,7 @@ void text_run(FILE *f, const struct results *r)
 		text_sweep(f, r, c->target);
 		if (brief) {
 			fputc('\n', f);
-			text_statistics_note(f, r->nr_seeds, strcmp(c->target, "host") != 0);
+			text_statistics_note(f, r->nr_seeds, true, strcmp(c->target, "host") != 0);
 		}
 	}
 	print_holes(f, r);

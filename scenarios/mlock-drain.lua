@@ -91,5 +91,4 @@ expect {
 	"none.unevictable_pgs_munlocked == none.unevictable_pgs_mlocked",
 }
 
-note "user time is what param user says, and no evidence"
 note "where the arrays lie in their pages is not in the mail: the first two share a page, and the third reaches into the next"

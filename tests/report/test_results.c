@@ -382,15 +382,15 @@ TEST(the_verdict_says_whether_the_simulation_agrees)
 
 TEST(few_pairs_are_said_to_be_few)
 {
-	char *text = fixture_printed(text_statistics_note(f, 5, false));
+	char *text = fixture_printed(text_statistics_note(f, 5, true, false));
 
 	assert_non_null(strstr(text, "n too small, smallest p = 0.0625"));
 	free(text);
-	text = fixture_printed(text_statistics_note(f, 8, true));
+	text = fixture_printed(text_statistics_note(f, 8, true, true));
 	assert_non_null(strstr(text, "~ means p >= 0.05"));
 	assert_non_null(strstr(text, "over seeds"));
 	free(text);
-	text = fixture_printed(text_statistics_note(f, 1, true));
+	text = fixture_printed(text_statistics_note(f, 1, true, true));
 	assert_string_equal(text, "");
 	free(text);
 }
