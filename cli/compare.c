@@ -279,7 +279,8 @@ static int compare_two(const char *const *path, const struct results *r, bool di
 	if (diverge)
 		parting_between(path, r);
 	putchar('\n');
-	text_statistics_note(stdout, r[0].nr_seeds, true, strcmp(r[0].column[0].target, "host") != 0);
+	text_statistics_note(stdout, r[0].nr_seeds, true,
+	                     strcmp(r[0].column[0].target, "host") != 0);
 	return CLI_OK;
 }
 

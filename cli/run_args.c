@@ -106,9 +106,10 @@ static const struct option_spec spec[] = {
 	[OPT_HEATMAP] = {"heatmap", 0, NULL,
                          "which memory was touched when, here and in --html and --json",
                          TO_FLAG(struct run_args, heatmap)},
-	[OPT_PROC] = {"proc", 0, "DIR",
-                      "vmstat, zoneinfo, meminfo, buddyinfo, pagetypeinfo at the end of the first run",
-                      TO_TEXT(struct run_args, proc)},
+	[OPT_PROC] =
+		{"proc", 0, "DIR",
+                 "vmstat, zoneinfo, meminfo, buddyinfo, pagetypeinfo at the end of the first run",
+                 TO_TEXT(struct run_args, proc)},
 	[OPT_TAP] = {"tap", 0, NULL,
                      "print only what the scenario expects and whether it came true, as KTAP",
                      TO_FLAG(struct run_args, tap)},

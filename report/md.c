@@ -231,5 +231,6 @@ void save_md(FILE *f, const void *results)
 			print_why(f, r, results_find(r, NULL, NULL, r->column[i].target),
 			          &r->column[i]);
 	fputc('\n', f);
-	text_statistics_note(f, r->nr_seeds, r->nr_columns > 1, strcmp(r->column[0].target, "host") != 0);
+	text_statistics_note(f, r->nr_seeds, r->nr_columns > 1,
+	                     strcmp(r->column[0].target, "host") != 0);
 }
