@@ -1,5 +1,5 @@
 /*
- * What the files of reclaim share: vmscan.c, vmscan_pagelist.c, vmscan_balance.c, kswapd.c,
+ * What the files of reclaim share: vmscan.c, vmscan_pagelist.c, vmscan_balance.c, kswapd.c, kswapd_balance.c,
  * throttle.c.
  *
  * Who calls whom: kswapd.c and direct reclaim (vmscan.c) shrink nodes or zones at rising priority;
@@ -123,12 +123,18 @@ void get_scan_count_cost(struct machine *m, struct lruvec *lruvec, void *sc, uns
 /* What reclaim of a list cost: I/O started, and pages that were scanned in vain. lru_lock held. */
 void lru_note_cost(struct lruvec *lruvec, bool file, unsigned long nr_io, unsigned long nr_rotated);
 
-/* ---- kswapd.c -------------------------------------------------------------------------------- */
+/* ---- kswapd_balance.c -------------------------------------------------------------------------------- */
 
-bool pgdat_balanced_3_12(struct machine *m, struct pglist_data *pgdat, unsigned int order,
-                         int classzone_idx);
-bool pgdat_balanced_6_18(struct machine *m, struct pglist_data *pgdat, unsigned int order,
-                         int highest_zoneidx);
+/* One run, from *order and *zoneidx, which say afterwards what it was for in the end. */
+void balance_pgdat_2_6_36(struct machine *m, struct pglist_data *pgdat, int *order, int *zoneidx);
+void balance_pgdat_3_12(struct machine *m, struct pglist_data *pgdat, int *order, int *zoneidx);
+void balance_pgdat_6_18(struct machine *m, struct pglist_data *pgdat, int *order, int *zoneidx);
+bool pgdat_balanced_2_6_36(struct pglist_data *pgdat, unsigned int order);
+bool pgdat_balanced_3_12(struct pglist_data *pgdat, unsigned int order, int classzone_idx);
+bool pgdat_balanced_6_18(struct pglist_data *pgdat, unsigned int order, int highest_zoneidx);
+/* To 4.7: has the zone its high mark and @gap pages more? */
+bool zone_balanced(struct zone *z, unsigned int order, unsigned long gap, int classzone_idx);
+void clear_pgdat_congested(struct pglist_data *pgdat);
 
 /* ---- throttle.c ------------------------------------------------------------------------------ */
 
