@@ -94,7 +94,7 @@ static bool unmap_huge_ptes(struct machine *m, struct page *head, u32 i, u32 nr,
 	r->pte = pt_entry(m, r->table, r->va);
 	for (; nr-- && ok; i++, r->pte++, r->va += PAGE_SIZE) {
 		charge(COST_PTE);
-		if (!pte_present(*r->pte) || pte_special(*r->pte) || pte_pfn(*r->pte) != pfn + i)
+		if (!pte_maps(*r->pte, pfn + i))
 			continue;
 		ok = swap_out_part(m, head, i, r, flags);
 		swapped += ok;
@@ -149,13 +149,11 @@ static enum ttu_result discard_huge_ptes(struct machine *m, struct page *head, u
 	r->pte = pt_entry(m, r->table, r->va);
 	charge_n(COST_PTE, nr);
 	for (u32 n = 0; n < nr; n++)
-		if (pte_present(r->pte[n]) && pte_pfn(r->pte[n]) == pfn + i + n &&
-		    pte_dirty(r->pte[n]))
+		if (pte_maps(r->pte[n], pfn + i + n) && pte_dirty(r->pte[n]))
 			page_set(head, PG_dirty);
 	ret = huge_lazyfree_check(head);
 	for (u32 n = 0; n < nr && ret == SWAP_AGAIN; n++) {
-		if (!pte_present(r->pte[n]) || pte_special(r->pte[n]) ||
-		    pte_pfn(r->pte[n]) != pfn + i + n)
+		if (!pte_maps(r->pte[n], pfn + i + n))
 			continue;
 		set_pte(m, r->table, r->pte + n, (pte_t){0});
 		nr_unmapped += __page_remove_rmap_compound(head + i + n);

@@ -110,7 +110,7 @@ static void unmap_one(struct machine *m, struct page *page, struct vm_area_struc
 		return;
 	spin_lock(&m->table[table].ptl);
 	entry = *pte;
-	if (pte_present(entry) && !pte_special(entry) && pte_pfn(entry) == pfn) {
+	if (pte_maps(entry, pfn)) {
 		if (pte_dirty(entry))
 			page_set(page, PG_dirty);
 		set_migration_pte(m, page, vma, table, va);

@@ -118,8 +118,7 @@ static u32 folio_pte_batch(struct machine *m, struct page *page, const pte_t *pt
 	u32 nr = 1;
 
 	max = min(max, (u64)compound_nr(head) - (u64)(page - head));
-	while (nr < max && pte_present(pte[nr]) && !pte_special(pte[nr]) &&
-	       pte_pfn(pte[nr]) == pfn + nr)
+	while (nr < max && pte_maps(pte[nr], pfn + nr))
 		nr++;
 	return nr;
 }

@@ -96,6 +96,12 @@ static inline pte_t *pt_entry(const struct machine *m, u32 table, u64 va)
 	return table_entries(m, table) + pte_index(va, 0);
 }
 
+/* Does @pte map frame @pfn, as a page whose maps are counted? */
+static inline bool pte_maps(pte_t pte, u64 pfn)
+{
+	return pte_present(pte) && !pte_special(pte) && pte_pfn(pte) == pfn;
+}
+
 /* Changes an entry under the table's ptl; keeps nr_used. */
 static inline void set_pte(struct machine *m, u32 table, pte_t *pte, pte_t val)
 {

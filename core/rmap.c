@@ -157,7 +157,7 @@ bool page_check_address(struct machine *m, struct page *page, struct vm_area_str
 		return false;
 	spin_lock(&m->table[r->table].ptl);
 	entry = *r->pte;
-	if (pte_present(entry) && !pte_special(entry) && pte_pfn(entry) == page_to_pfn(m, page))
+	if (pte_maps(entry, page_to_pfn(m, page)))
 		return true;
 	spin_unlock(&m->table[r->table].ptl);
 	return false;
@@ -168,7 +168,7 @@ static bool clear_young(pte_t *pte, u64 pfn, bool *dirty)
 {
 	pte_t entry = *pte;
 
-	if (!pte_present(entry) || pte_special(entry) || pte_pfn(entry) != pfn)
+	if (!pte_maps(entry, pfn))
 		return false;
 	*dirty |= pte_dirty(entry);
 	if (!pte_young(entry))
@@ -247,11 +247,8 @@ bool huge_found_locked(struct machine *m, struct page *head, struct vm_area_stru
 	ptl = &m->table[table].ptl;
 	spin_lock(ptl);
 	charge_n(COST_PTE, end - begin);
-	for (; begin < end; begin++, va += PAGE_SIZE, pfn++) {
-		pte_t entry = *pt_entry(m, table, va);
-
-		nr += pte_present(entry) && !pte_special(entry) && pte_pfn(entry) == pfn;
-	}
+	for (; begin < end; begin++, va += PAGE_SIZE, pfn++)
+		nr += pte_maps(*pt_entry(m, table, va), pfn);
 	*whole = nr == compound_nr(head) && mlock_today(m) && mlock_counts_ptes(m, head);
 out_found:
 	if (*whole)

@@ -135,12 +135,6 @@ void folio_add_file_rmap_ptes(struct machine *m, struct page *page, u32 nr)
  */
 typedef bool rmap_one_fn(struct machine *m, struct page *page, struct rmap_pte *r, void *arg);
 
-/* Does @entry map frame @pfn? */
-static bool pte_maps(pte_t entry, u64 pfn)
-{
-	return pte_present(entry) && !pte_special(entry) && pte_pfn(entry) == pfn;
-}
-
 /*
  * The ptes of a large folio in one VMA, in one walk along each of its tables (page_vma_mapped_walk()); @one is
  * called for each page. False: it says so, or all *@mapcount have been seen.

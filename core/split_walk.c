@@ -270,7 +270,7 @@ static inline bool freeze_pte(struct split *s, struct vm_area_struct *vma, u32 t
 	u64 pfn = page_to_pfn(m, s->head) + i;
 	pte_t entry = *pte;
 
-	if (!pte_present(entry) || pte_special(entry) || pte_pfn(entry) != pfn) {
+	if (!pte_maps(entry, pfn)) {
 		charge(COST_PTE);
 		return false;
 	}
