@@ -218,6 +218,13 @@ __printf(2, 3) static void say_waits_for(lua_State *L, const char *fmt, ...)
 	va_end(ap);
 }
 
+static int end_wait(lua_State *L, struct script *sc, int err)
+{
+	script_end_call(L, "wait", err);
+	sc->task->waits_for[0] = '\0';
+	return 0;
+}
+
 static int barrier_wait(lua_State *L)
 {
 	struct script *sc = script_begin_call(L);
@@ -225,9 +232,7 @@ static int barrier_wait(lua_State *L)
 
 	say_waits_for(L, "%s waits for all %u tasks of barrier '%s'", sc->task->function,
 	              sc->program->barrier_size[i], sc->program->barrier[i]);
-	script_end_call(L, "wait", sc->ops->barrier(sc->task, i));
-	sc->task->waits_for[0] = '\0';
-	return 0;
+	return end_wait(L, sc, sc->ops->barrier(sc->task, i));
 }
 
 static int event_set(lua_State *L)
@@ -245,9 +250,7 @@ static int event_wait(lua_State *L)
 	u32 i = check_sync(L, SYNC_EVENT, "wait");
 
 	say_waits_for(L, "%s waits for event '%s'", sc->task->function, sc->program->event[i]);
-	script_end_call(L, "wait", sc->ops->event_wait(sc->task, i));
-	sc->task->waits_for[0] = '\0';
-	return 0;
+	return end_wait(L, sc, sc->ops->event_wait(sc->task, i));
 }
 
 static int counter_add(lua_State *L)

@@ -20,6 +20,15 @@
 #define MS 1000000UL
 #define SECOND 1000000000UL
 
+/* In a task's function, which has @err and returns an errno. */
+#define CHECK(c)                                                                                   \
+	do {                                                                                       \
+		if (!(c)) {                                                                        \
+			snprintf(err, TARGET_ERROR_MAX, "line %d: %s", __LINE__, #c);              \
+			return -EINVAL;                                                            \
+		}                                                                                  \
+	} while (0)
+
 __attribute__((unused)) static void test_host_lock(void)
 {
 	const char *path = "/tmp/quire-host-test.lock";

@@ -13,14 +13,6 @@
 #define PAGE 4096UL
 #define SIZE (4 * MB)
 
-#define CHECK(c)                                                                                   \
-	do {                                                                                       \
-		if (!(c)) {                                                                        \
-			snprintf(err, TARGET_ERROR_MAX, "line %d: %s", __LINE__, #c);              \
-			return -EINVAL;                                                            \
-		}                                                                                  \
-	} while (0)
-
 enum { DATA, OTHER, HOLE }; /* numbers of the files, in the order they are declared */
 
 static const struct target_ops *const ops = &host_target_ops;

@@ -13,14 +13,6 @@
 
 #define PAGE 4096UL
 
-#define CHECK(c)                                                                                   \
-	do {                                                                                       \
-		if (!(c)) {                                                                        \
-			snprintf(err, TARGET_ERROR_MAX, "line %d: %s", __LINE__, #c);              \
-			return -EINVAL;                                                            \
-		}                                                                                  \
-	} while (0)
-
 static const struct target_ops *const ops = &host_target_ops;
 
 static u64 word_at(u64 va)
