@@ -180,12 +180,34 @@ static void print_times(const struct results *r, const struct result_column *a,
 	grid_free(&grid);
 }
 
+/* Counters that are not the same: events, or @amounts under a heading of their own. */
+static void counter_rows(struct grid *grid, const struct results *r, const struct result_column *a,
+                         const struct result_column *b, bool amounts)
+{
+	const struct run_record *names = &b->record[0];
+	bool headed = !amounts;
+
+	for (u32 i = 0; i < names->nr_counters; i++) {
+		const char *name = names->counter[i].name;
+		struct comparison c;
+
+		if (counter_is_amount(name) != amounts)
+			continue;
+		columns_compare(&r[0], a, &r[1], b, name, &c);
+		if (c.base == c.value)
+			continue;
+		if (!headed)
+			grid_heading(grid, "amounts at the end (pages)");
+		headed = true;
+		metric_row(grid, name, name, false, &c);
+	}
+}
+
 /* mmtests' metrics, then the kernel's counters: those that are not the same. */
 static void print_counters(const struct results *r, const struct result_column *a,
                            const struct result_column *b)
 {
 	static const char *const head[] = {"counts that changed", "A", "B", "change", "p", ""};
-	const struct run_record *names = &b->record[0];
 	const struct metric_info *m;
 	struct comparison c;
 	struct grid grid;
@@ -198,12 +220,8 @@ static void print_counters(const struct results *r, const struct result_column *
 		if (c.base != c.value)
 			metric_row(&grid, m->title, m->name, false, &c);
 	}
-	for (u32 i = 0; i < names->nr_counters; i++) {
-		columns_compare(&r[0], a, &r[1], b, names->counter[i].name, &c);
-		if (c.base != c.value)
-			metric_row(&grid, names->counter[i].name, names->counter[i].name, false,
-			           &c);
-	}
+	counter_rows(&grid, r, a, b, false);
+	counter_rows(&grid, r, a, b, true);
 	putchar('\n');
 	grid_print(&grid, stdout, 2, GRID_WIDTH, 1);
 	grid_free(&grid);

@@ -25,7 +25,9 @@ void text_statistics_note(FILE *f, u32 nr_pairs, bool compared, bool simulated)
 	else if (compared)
 		fprintf(f,
 		        "  %u pairs; ~ means p >= %.2f in a sign-flip permutation test of the "
-		        "pairs.\n",
+		        "pairs.\n"
+		        "  Each row is tested by itself: of 20 without a difference about one is "
+		        "called.\n",
 		        nr_pairs, SIGNIFICANT_P);
 	if (simulated)
 		fprintf(f, "  The spread is over seeds: over the model's interleavings, not over "
