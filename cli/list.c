@@ -17,7 +17,7 @@
 
 /* ---- files ------------------------------------------------------------------------------------ */
 
-/* The first line of @about, or what is wrong with the file. */
+/* @about is the file's, or what is wrong with it. */
 static void print_about(const char *name, const char *about)
 {
 	char first[64];
@@ -25,7 +25,9 @@ static void print_about(const char *name, const char *about)
 
 	about = about ? about + strspn(about, " \t\n") : "";
 	snprintf(first, sizeof(first), "%-16s ", name);
-	snprintf(line, sizeof(line), "%.*s", (int)strcspn(about, "\n"), about);
+	snprintf(line, sizeof(line), "%s", about);
+	for (char *p = line; (p = strchr(p, '\n'));)
+		*p = ' ';
 	text_wrap(stdout, first, line, GRID_WIDTH);
 }
 
