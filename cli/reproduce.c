@@ -66,11 +66,12 @@ static const struct option_spec spec[] = {
                      TO_CASE},
 	[OPT_ALL] = {"all", 0, NULL, "also the further runs that claims about the mechanism need",
                      TO_FLAG(struct reproduce_args, all)},
-	[OPT_SENSITIVITY] = {"sensitivity", 0, NULL,
-                             "halve and double every assumed constant that takes time, with two\n"
-                             "seeds, and show which of them move a ratio by more than 10%, and more\n"
-                             "than seeds alone do, as far as --seeds of them can tell (many runs)",
-                             TO_FLAG(struct reproduce_args, sensitivity)},
+	[OPT_SENSITIVITY] =
+		{"sensitivity", 0, NULL,
+                 "halve and double every assumed constant that takes time, with two\n"
+                 "seeds, and show which of them move a ratio by more than 10%, and more\n"
+                 "than seeds alone do, as far as --seeds of them can tell (many runs)",
+                 TO_FLAG(struct reproduce_args, sensitivity)},
 	[OPT_JOBS] = {"jobs", 'j', "N", "runs at once (default: one a CPU)",
                       TO_NUMBER(struct reproduce_args, jobs, 0, 256)},
 	[OPT_JSON] = {"json", 0, "FILE", "everything, with seeds and effective configuration",
