@@ -54,8 +54,10 @@ static bool find_data(char *dir, size_t n)
 		return false;
 	up[len] = '\0';
 	go_up(up);
-	if (is_dir(up, "../share/quire/scenarios"))
-		return snprintf(dir, n, "%s/../share/quire", up) < (int)n;
+	if (is_dir(up, "../share/quire/scenarios")) {
+		go_up(up);
+		return snprintf(dir, n, "%s/share/quire", up) < (int)n;
+	}
 	/* A build directory can be a few levels deep: build/clang-vm2/quire. */
 	do {
 		if (is_dir(up, "scenarios") && is_dir(up, "machines"))
