@@ -131,27 +131,25 @@ u32 pay_ahead_reads(struct ahead_reads *a)
 	struct world_cpu *c = world_self;
 	u32 oldest = h->nr_folds > FOLDS_KEPT ? h->nr_folds - FOLDS_KEPT : 0;
 	u64 last = a->from + (a->nr - 1) * a->period_ns;
+	u64 read = last; /* the last that has not been looked at */
 	u64 at = SIZE_MAX;
-	u32 read = a->nr; /* those from here on have been looked at */
 	u16 cpu = c->id;
 	u32 ns = 0;
 
-	for (u32 f = h->nr_folds; f-- > oldest && read > 1;) {
-		u32 first;
-
+	for (u32 f = h->nr_folds; f-- > oldest && read > a->from;) {
 		at = h->fold_at[f % FOLDS_KEPT];
 		cpu = h->fold_cpu[f % FOLDS_KEPT];
 		if (at <= a->from)
 			break;
-		if (cpu == c->id || at > last)
+		if (cpu == c->id || at > read)
 			continue;
-		first = (u32)DIV_ROUND_UP(at - a->from, a->period_ns);
-		if (first >= read)
-			continue;
-		read = first;
+		/* It was seen by the first read at its time or later. */
+		do
+			read -= a->period_ns;
+		while (read >= at);
 		ns += pay_line(c, cpu);
 	}
-	for (; oldest && at > a->from && at <= last && read > 1; read--)
+	for (; oldest && at > a->from && at <= last && read > a->from; read -= a->period_ns)
 		ns += pay_line(c, cpu);
 	a->nr = 0;
 	return ns;
