@@ -47,8 +47,9 @@ void text_times(FILE *f, const struct text_group *g)
 	grid_init(&grid, g->nr > 1 ? "ll" : "l");
 	for (u32 i = 0; i < g->nr; i++) {
 		struct run_record mean;
-		char line[FORMAT_MAX];
+		char line[2 * FORMAT_MAX];
 		char precise[FORMAT_MAX];
+		double timed;
 		char label[128];
 
 		if (g->nr > 1) {
@@ -62,8 +63,10 @@ void text_times(FILE *f, const struct text_group *g)
 		format_time_line(line, mean.user_ns, mean.sys_ns, mean.elapsed_ns);
 		/* Hundredths say nothing about what is over in less than a second. */
 		if (mean.elapsed_ns < 1000000000)
-			grid_cell(&grid, "%s  (%s)", line,
-			          format_ns(precise, (double)mean.elapsed_ns));
+			snprintf(line + strlen(line), sizeof(line) - strlen(line), "  (%s)",
+			         format_ns(precise, (double)mean.elapsed_ns));
+		if (record_metric(&mean, "time", &timed))
+			grid_cell(&grid, "%s, time %s", line, format_ns(precise, 1e9 * timed));
 		else
 			grid_cell(&grid, "%s", line);
 		record_free(&mean);
@@ -111,7 +114,8 @@ static const char *answer(const char *metric, const struct comparison *c)
 	return c->significant ? metric_judgement(metric, c->base, c->value) : "~";
 }
 
-static const char *const time_metric[] = {"elapsed", "sys", "user"};
+/* Of "time", which the tasks take themselves, there is only where they do. */
+static const char *const time_metric[] = {"elapsed", "sys", "user", "time"};
 
 /* Calls @row for each time and each column but the first. */
 static void each_comparison(struct grid *grid, const struct text_group *g,
@@ -119,6 +123,8 @@ static void each_comparison(struct grid *grid, const struct text_group *g,
                                         const struct comparison *c))
 {
 	for (size_t k = 0; k < ARRAY_SIZE(time_metric); k++) {
+		if (!column_has(g->r, g->column[0], time_metric[k]))
+			continue;
 		for (u32 i = 1; i < g->nr; i++) {
 			struct comparison c;
 			char label[128];
@@ -340,7 +346,8 @@ static void print_counters(FILE *f, const struct text_group *g, const char *head
 	for (u32 i = 0; i < names->nr_counters; i++) {
 		const char *text = names->counter[i].name;
 
-		if (counter_is_amount(text) == amounts && moved(g, text))
+		if (counter_is_amount(text) == amounts && moved(g, text) &&
+		    strcmp(text, "time_ns") != 0)
 			name[n++] = text;
 	}
 	if (!n)

@@ -148,11 +148,13 @@ static void print_varied(FILE *f, const char *point)
 /* @brief: only what a sweep's points are looked at for; the rest is in --json and --csv. */
 static void print_group(FILE *f, const struct text_group *g, bool brief)
 {
-	static const char *const metric[] = {"elapsed", "user", "sys"};
+	static const char *const metric[] = {"elapsed", "user", "sys", "time"};
 	bool simulated = strcmp(g->column[0]->target, "host") != 0;
 
 	text_times(f, g);
 	for (size_t i = 0; !brief && g->r->nr_seeds > 1 && i < ARRAY_SIZE(metric); i++) {
+		if (!column_has(g->r, g->column[0], metric[i]))
+			continue;
 		fputc('\n', f);
 		text_records(f, g, metric[i]);
 	}
