@@ -98,8 +98,11 @@ static __always_inline u64 heap_runner_up(const struct keyheap *h)
 	return second;
 }
 
-/* Node @i gets @key; bring everything above it up to date. */
-static __always_inline void __heap_replay(struct keyheap *h, u64 i, u64 key)
+/*
+ * Node @i gets @key; brings everything above it up to date. Returns the smallest key: what comes next depends on
+ * it, and here it comes without a detour through memory.
+ */
+static __always_inline u64 __heap_replay(struct keyheap *h, u64 i, u64 key)
 {
 	u64 *const tree = h->tree;
 
@@ -111,6 +114,7 @@ static __always_inline void __heap_replay(struct keyheap *h, u64 i, u64 key)
 		i /= 2;
 		tree[i] = key;
 	}
+	return key;
 }
 
 /* The id in @key must not be queued. */

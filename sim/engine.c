@@ -40,24 +40,10 @@ static inline u64 sim_next(struct sim *sim, u64 key)
 	return key;
 }
 
-/*
- * A CPU's leaf of the queue gets @key; returns what heap_top() is then. What comes next depends on
- * the result, which is here without a detour through memory.
- */
+/* A CPU's leaf of the queue gets @key; returns what heap_top() is then. */
 static __always_inline u64 sim_replay(struct sim *sim, u32 rank, u64 key)
 {
-	u64 *const tree = sim->heap.tree;
-	u64 i = sim->heap.leaves + rank;
-
-	tree[i] = key;
-	while (i > 1) {
-		u64 other = tree[i ^ 1];
-
-		key = other < key ? other : key;
-		i /= 2;
-		tree[i] = key;
-	}
-	return key;
+	return __heap_replay(&sim->heap, sim->heap.leaves + rank, key);
 }
 
 /*
