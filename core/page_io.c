@@ -206,12 +206,18 @@ static void swap_submit(struct machine *m, struct page *page, bool write)
 		blk_submit_io(io);
 }
 
+/* For what @page, whose swap entry is set, is written to or read from. May switch tasks. */
+static void swap_bio_alloc(struct machine *m, struct page *page, gfp_t gfp)
+{
+	bio_alloc(m, swap_info(m, page_swap_entry(m, page))->disk, gfp);
+}
+
 static void __swap_writepage(struct machine *m, struct page *page)
 {
 	u32 nr = compound_nr(page);
 	struct blk_plug plug;
 
-	bio_alloc(m, swap_info(m, page_swap_entry(m, page))->disk, GFP_NOIO);
+	swap_bio_alloc(m, page, GFP_NOIO);
 	count_vm_events(m, PSWPOUT, nr);
 	count_vm_events(m, PGPGOUT, nr * KB_PER_PAGE);
 	set_page_writeback(m, page);
@@ -287,7 +293,7 @@ void swap_readpage(struct machine *m, struct page *page)
 	VM_BUG_ON(page_test(page, PG_uptodate));
 	count_vm_events(m, PSWPIN, nr);
 	count_vm_events(m, PGPGIN, nr * KB_PER_PAGE);
-	bio_alloc(m, swap_info(m, page_swap_entry(m, page))->disk, GFP_KERNEL);
+	swap_bio_alloc(m, page, GFP_KERNEL);
 	if (likely(nr == 1)) {
 		swap_submit(m, page, false);
 		return;
