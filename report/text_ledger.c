@@ -261,7 +261,7 @@ void text_locks(FILE *f, const struct text_group *group, u32 nr_rows)
 	for (u32 i = 0; i < nr; i++)
 		nr_locks += mean[i].nr_locks;
 	if (nr_locks) {
-		fprintf(f, "\n  locks, as lock_stat prints them (us)\n");
+		fprintf(f, "\n  locks, in the columns of lock_stat (us)\n");
 		grid_init(&grid, "lrrrrrr");
 		grid.gap = 1;
 		for (u32 i = 0; i < nr; i++) {

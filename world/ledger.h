@@ -106,7 +106,7 @@ enum ledger_span {
 		NR_LEDGER_SPANS
 };
 
-/* Lock classes, as lock_stat names them. */
+/* Lock classes. Each has one name in all kernels, where lock_stat's changes: mmap_sem is mmap_lock since 5.8. */
 #define LEDGER_LOCKS(X)                                                                            \
 	X(ZONE, "&zone->lock")                                                                     \
 	X(PCP, "&pcp->lock")                                                                       \
