@@ -2,7 +2,6 @@
  * What a task of the scenario does to memory. See sim_target.c.
  */
 #include "cli/sim_internal.h"
-#include "core/swap.h"
 
 #include <errno.h>
 #include <stdlib.h>

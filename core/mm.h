@@ -201,6 +201,8 @@ int mm_access(struct machine *m, u64 va, u64 len, enum world_access kind, u64 se
 
 /* Adds disk @disk as swap of @prio (negative: next lower default). From the boot context or a task. */
 int do_swapon(struct machine *m, u32 disk, int prio);
+/* [task] -EINVAL: no swap; -ENOMEM: no room for what is there; -EIO, -EINTR. */
+int do_swapoff(struct machine *m, u32 disk);
 
 /* ---- memory that is gone before the tasks start (ballast.c) ---- */
 

@@ -135,8 +135,6 @@ bool try_to_reclaim_swap(struct machine *m, struct swap_info_struct *si, u64 off
 void swap_range_alloc(struct swap_info_struct *si, u64 offset, u32 nr);
 void swap_range_free(struct swap_info_struct *si, u64 offset, u32 nr);
 
-/* [task] -EINVAL: no swap; -ENOMEM: no room for what is there; -EIO, -EINTR. */
-int do_swapoff(struct machine *m, u32 disk);
 void swap_free_map_frames(struct machine *m, struct swap_info_struct *si); /* swapoff() */
 
 /* ---- swap_slots.c ---------------------------------------------------------------------------- */
