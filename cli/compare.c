@@ -126,7 +126,7 @@ static void print_identity(const char *name, const char *path, const struct resu
 	text_wrap(stdout, first, text, GRID_WIDTH);
 }
 
-static const char *const time_metric[] = {"elapsed", "sys", "user"};
+static const char *const time_metric[] = {"elapsed", "sys", "user", "time"};
 
 static void side_cell(struct grid *grid, const char *metric, bool time, bool missing, double v)
 {
@@ -174,6 +174,8 @@ static void print_times(const struct results *r, const struct result_column *a,
 		grid_cell(&grid, "%s", head[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(time_metric); i++) {
 		columns_compare(&r[0], a, &r[1], b, time_metric[i], &c);
+		if (c.base_missing && c.value_missing)
+			continue;
 		metric_row(&grid, time_metric[i], time_metric[i], true, &c);
 	}
 	grid_print(&grid, stdout, 2, GRID_WIDTH, 1);
@@ -191,7 +193,7 @@ static void counter_rows(struct grid *grid, const struct results *r, const struc
 		const char *name = names->counter[i].name;
 		struct comparison c;
 
-		if (counter_is_amount(name) != amounts)
+		if (counter_is_amount(name) != amounts || counter_is_time(name))
 			continue;
 		columns_compare(&r[0], a, &r[1], b, name, &c);
 		if (c.base == c.value)

@@ -26,10 +26,7 @@ static void head_row(struct html *h, const struct html_group *g, const char *fir
 
 static void value_text(char *buf, const char *metric, double v)
 {
-	bool time = strcmp(metric, "elapsed") == 0 || strcmp(metric, "user") == 0 ||
-	            strcmp(metric, "sys") == 0;
-
-	if (time)
+	if (strcmp(metric_unit(metric), "s") == 0)
 		text_seconds(buf, v);
 	else
 		format_count(buf, v);
@@ -103,7 +100,8 @@ static void counter_rows(struct html *h, const struct html_group *g, bool main)
 	const struct run_record *r = &g->column[0]->record[0];
 
 	for (u32 i = 0; i < r->nr_counters; i++)
-		if (is_main(r->counter[i].name) == main && counts_something(g, r->counter[i].name))
+		if (is_main(r->counter[i].name) == main && !counter_is_time(r->counter[i].name) &&
+		    counts_something(g, r->counter[i].name))
 			metric_row(h, g, r->counter[i].name, r->counter[i].name);
 }
 
@@ -134,7 +132,7 @@ static void derived_rows(struct html *h, const struct html_group *g)
 
 void html_comparison(struct html *h, const struct html_group *g)
 {
-	static const char *const time[] = {"elapsed", "user", "sys"};
+	static const char *const time[] = {"elapsed", "user", "sys", "time"};
 
 	html_heading(h, 3, NULL, g->nr > 1 ? "Compared" : "Measured");
 	if (g->nr > 1)
@@ -148,6 +146,8 @@ void html_comparison(struct html *h, const struct html_group *g)
 	for (size_t i = 0; i < ARRAY_SIZE(time); i++) {
 		char title[32];
 
+		if (!column_has(g->r, g->column[0], time[i]))
+			continue;
 		snprintf(title, sizeof(title), "%s (s)", time[i]);
 		metric_row(h, g, time[i], title);
 	}

@@ -47,7 +47,7 @@ static void rule(FILE *f, u32 nr_left, u32 nr_right)
 	fputs("|\n", f);
 }
 
-static const char *const time_metric[] = {"elapsed", "sys", "user"};
+static const char *const time_metric[] = {"elapsed", "sys", "user", "time"};
 
 static void print_summaries(FILE *f, const struct results *r)
 {
@@ -60,14 +60,16 @@ static void print_summaries(FILE *f, const struct results *r)
 			char text[FORMAT_MAX];
 			struct summary s;
 
+			if (!column_has(r, &r->column[i], time_metric[m]))
+				continue;
 			column_summary(r, &r->column[i], time_metric[m], &s);
 			column_label(r, &r->column[i], label, sizeof(label));
 			cell_text(f, time_metric[m]);
 			cell_text(f, label);
 			cell(f, "%u", s.n);
 			cell(f, "%s", text_seconds(text, s.mean));
-			cell(f, "%s", text_seconds(text, s.std));
-			cell(f, "%.2f", summary_std_percent(&s));
+			cell(f, "%s", s.n > 1 ? text_seconds(text, s.std) : "-");
+			cell(f, s.n > 1 ? "%.2f" : "-", summary_std_percent(&s));
 			cell(f, "%s", text_seconds(text, s.min));
 			cell(f, "%s", text_seconds(text, s.max));
 			cell(f, "%s", text_seconds(text, s.median));
@@ -93,7 +95,7 @@ static void comparison_cells(FILE *f, const char *metric, const struct compariso
 		cell(f, "-");
 	}
 	cell(f, c->n > 1 ? "%.4f" : "-", c->p);
-	cell(f, isfinite(c->g) && c->n > 1 ? "%+.2f" : "-", c->g);
+	cell_text(f, c->n > 1 ? format_effect(change, c->g) : "-");
 	cell_text(f, format_comparison(change, c));
 	cell(f, "%s", c->significant ? metric_judgement(metric, c->base, c->value) : "");
 	fputs("|\n", f);
@@ -111,7 +113,7 @@ static void print_ratios(FILE *f, const struct results *r)
 		for (u32 i = 0; i < r->nr_columns; i++) {
 			struct comparison c;
 
-			if (!comparable(r, i))
+			if (!comparable(r, i) || !column_has(r, &r->column[i], time_metric[m]))
 				continue;
 			column_label(r, &r->column[i], label, sizeof(label));
 			column_compare(r, results_find(r, NULL, NULL, r->column[i].target),
@@ -176,7 +178,8 @@ static void print_counts(FILE *f, const struct results *r)
 	for (u32 i = 0; (m = metric_derived_at(i)); i++)
 		count_row(f, r, m->title, m->name);
 	for (u32 i = 0; i < names->nr_counters; i++)
-		if (!counter_is_amount(names->counter[i].name))
+		if (!counter_is_amount(names->counter[i].name) &&
+		    !counter_is_time(names->counter[i].name))
 			count_row(f, r, names->counter[i].name, names->counter[i].name);
 }
 
@@ -220,8 +223,11 @@ void save_md(FILE *f, const void *results)
 {
 	const struct results *r = results;
 
-	fprintf(f, "### %s\n\n%s; seeds %lu to %lu\n\n", r->title, r->scenario, r->seed[0],
-	        r->seed[r->nr_seeds - 1]);
+	fprintf(f, "### %s\n\n%s; ", r->title, r->scenario);
+	if (r->nr_seeds > 1)
+		fprintf(f, "seeds %lu to %lu\n\n", r->seed[0], r->seed[r->nr_seeds - 1]);
+	else
+		fprintf(f, "seed %lu\n\n", r->seed[0]);
 	print_summaries(f, r);
 	if (r->nr_columns > 1)
 		print_ratios(f, r);

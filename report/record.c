@@ -477,6 +477,11 @@ bool counter_is_amount(const char *name)
 	return strncmp(name, "nr_", 3) == 0;
 }
 
+bool counter_is_time(const char *name)
+{
+	return strcmp(name, "time_ns") == 0;
+}
+
 /* Whether @name is @metric with a zone's name behind it. */
 static bool is_zone_part(const char *name, const char *metric)
 {

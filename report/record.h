@@ -152,6 +152,8 @@ bool record_has_counter(const struct run_record *r, const char *name);
 
 /* Amounts (nr_free_pages) have a value at any time; all other counters count what happened. */
 bool counter_is_amount(const char *name);
+/* What tasks have timed themselves is kept among the counters, and shown as the metric "time". */
+bool counter_is_time(const char *name);
 
 /* The length of a counter's name without the zone it ends in: of "pgalloc_normal" 7. */
 size_t counter_stem(const char *name);

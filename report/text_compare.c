@@ -346,8 +346,7 @@ static void print_counters(FILE *f, const struct text_group *g, const char *head
 	for (u32 i = 0; i < names->nr_counters; i++) {
 		const char *text = names->counter[i].name;
 
-		if (counter_is_amount(text) == amounts && moved(g, text) &&
-		    strcmp(text, "time_ns") != 0)
+		if (counter_is_amount(text) == amounts && !counter_is_time(text) && moved(g, text))
 			name[n++] = text;
 	}
 	if (!n)
