@@ -3,6 +3,7 @@
  */
 #include "cli/sim_series.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/mm.h"
@@ -27,17 +28,25 @@ static u64 hash_u64(u64 h, u64 v)
 static u64 digest(const struct world *w)
 {
 	const struct ledger *l = &w->ledger;
+	u64 *open = report_alloc(l->nr_nodes,
+	                         sizeof(*open)); /* in spans that have not been left, by node */
 	u64 h = HASH_START;
 
-	for (u32 i = 0; i < w->hw->nr_cpus; i++)
-		h = hash_u64(h, w->cpu[i]->clock);
+	for (u32 i = 0; i < w->hw->nr_cpus; i++) {
+		const struct world_cpu *c = w->cpu[i];
+
+		h = hash_u64(h, c->clock);
+		if (c->span)
+			open[c->span - l->node] += c->clock - c->span_start;
+	}
 	for (u32 i = 1; i < l->nr_nodes; i++) {
 		const struct ledger_node *n = &l->node[i];
 		const char *name = ledger_span_name[n->span];
 
 		h = hash_bytes(h, name, strlen(name));
-		h = hash_u64(hash_u64(hash_u64(h, n->parent), n->ns), n->count);
+		h = hash_u64(hash_u64(hash_u64(h, n->parent), n->ns + open[i]), n->count);
 	}
+	free(open);
 	for (u32 i = 0; i < NR_LEDGER_LOCKS; i++)
 		if (l->lock[i].acquisitions)
 			h = hash_u64(hash_u64(h, l->lock[i].acquisitions), l->lock[i].wait_ns);
