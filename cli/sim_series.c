@@ -23,13 +23,13 @@ static u64 hash_u64(u64 h, u64 v)
 
 /*
  * What is 0 is passed over, and names are hashed instead of numbers, so that a build that knows one more
- * span, lock or cost is no different until it is met. 63 bits: JSON has no more.
+ * span, lock or cost is no different until it is met. Spans that have not been left count with what they have
+ * taken so far (@open). 63 bits: JSON has no more.
  */
 static u64 digest(const struct world *w)
 {
 	const struct ledger *l = &w->ledger;
-	u64 *open = report_alloc(l->nr_nodes,
-	                         sizeof(*open)); /* in spans that have not been left, by node */
+	u64 *open = report_alloc(l->nr_nodes, sizeof(*open));
 	u64 h = HASH_START;
 
 	for (u32 i = 0; i < w->hw->nr_cpus; i++) {
