@@ -327,7 +327,7 @@ static bool collapse_locked(struct collapse *c, struct page *new)
 	u32 pmd_table = pt_find_pmd(m, c->mm, c->haddr, &pmd);
 	bool ok;
 
-	if (!pmd_table || pte_none(*pmd) || pte_huge(*pmd))
+	if (!pmd_table || pte_none(*pmd) || pmd_leaf(*pmd))
 		return false;
 	c->table = (u32)pte_pfn(*pmd);
 	vma_start_write(c->vma);
@@ -361,12 +361,9 @@ static bool revalidate(struct collapse *c)
 static struct page *alloc_for_collapse(struct collapse *c)
 {
 	struct machine *m = c->m;
-	gfp_t gfp = __GFP_HIGHMEM | __GFP_MOVABLE | __GFP_IO | __GFP_FS | __GFP_COMP |
-	            __GFP_NOMEMALLOC | __GFP_NOWARN;
+	gfp_t gfp = m->knob.khugepaged_defrag == KNOB_ON ? GFP_TRANSHUGE : GFP_TRANSHUGE_LIGHT;
 	struct page *page;
 
-	if (m->knob.khugepaged_defrag == KNOB_ON)
-		gfp |= __GFP_DIRECT_RECLAIM;
 	if (m->knob.khugepaged_form == KHUGEPAGED_4_0)
 		gfp |= __GFP_NORETRY;
 	page = collapse_alloc_page(m, &c->nodes, gfp);

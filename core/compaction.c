@@ -20,6 +20,7 @@
 
 #include "core/compaction.h"
 #include "core/fs.h"
+#include "core/huge_memory.h"
 
 static inline bool compact_is_3_16(const struct zone *z)
 {
@@ -188,6 +189,12 @@ static bool suitable_migration_target(const struct compact_control *cc, u64 pfn)
 	return get_pageblock_migratetype(cc->zone, pfn) == fresh_type(cc->zone->machine);
 }
 
+/* Pages for which there may still have to be a place. Where huge pages move whole they do so in batches, off the list. */
+static unsigned long nr_to_move(const struct compact_control *cc)
+{
+	return migrates_whole(cc->zone->machine) ? cc->nr_migratepages : cc->migratepages.nr;
+}
+
 /* Refills cc->freepages from the blocks below cc->free_pfn and above the other scanner. */
 static void isolate_freepages(struct compact_control *cc)
 {
@@ -196,7 +203,7 @@ static void isolate_freepages(struct compact_control *cc)
 	u64 end = zone_end_pfn(z);
 	u64 block = ALIGN_DOWN(cc->free_pfn - 1, PAGEBLOCK_PAGES);
 
-	for (; block >= low && cc->migratepages.nr > cc->freepages.nr; block -= PAGEBLOCK_PAGES) {
+	for (; block >= low && nr_to_move(cc) > cc->freepages.nr; block -= PAGEBLOCK_PAGES) {
 		world_cond_resched();
 		cc->free_pfn = block;
 		if (cc->contended)
@@ -312,15 +319,17 @@ static bool isolate_migratepages(struct compact_control *cc)
 
 /* ---- a zone -------------------------------------------------------------------------------------------- */
 
-static struct page *compaction_alloc(void *arg)
+static struct page *compaction_alloc(const struct page *migrating, void *arg)
 {
 	struct compact_control *cc = arg;
 	struct page *page;
 
+	(void)migrating;
 	if (page_list_empty(&cc->freepages) && !cc->contended)
 		isolate_freepages(cc);
 	page = page_list_pop(&cc->freepages);
 	if (page) {
+		cc->nr_migratepages -= 1;
 		page->refcount = 1;
 		page->index = 0;
 	}
@@ -333,6 +342,7 @@ static void compaction_free(struct page *page, void *arg)
 
 	page->refcount = 0;
 	page_list_add(&cc->freepages, page);
+	cc->nr_migratepages += 1;
 }
 
 /* What was taken and not needed goes back, and the scanner will find it again. */
@@ -449,6 +459,7 @@ static enum compact_result compact_loop(struct machine *m, struct compact_contro
 			putback_movable_pages(m, &cc->migratepages);
 			continue;
 		}
+		cc->nr_migratepages = cc->migratepages.nr;
 		err = migrate_pages(m, &cc->migratepages, &to, cc->mode);
 		putback_movable_pages(m, &cc->migratepages);
 		if (err == -ENOMEM && cc->free_pfn > cc->migrate_pfn)

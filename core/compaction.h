@@ -32,6 +32,7 @@ struct compact_control {
 	struct zone *zone;
 	struct page_list freepages;    /* isolated, single, nobody's */
 	struct page_list migratepages; /* isolated from the LRU lists */
+	unsigned long nr_migratepages; /* of those, not counting those that have a place */
 	u64 free_pfn;                  /* where the free scanner goes on, downwards */
 	u64 migrate_pfn;               /* where the other goes on, upwards */
 	u64 last_migrated_pfn;         /* 0: nothing since the per-CPU lists were drained */

@@ -384,21 +384,23 @@ int replace_page_cache_page(struct machine *m, struct page *page, struct page *n
 {
 	struct address_space *mapping = page_mapping(m, page);
 	s32 private = page_test(page, PG_private);
+	unsigned int order = compound_order(page);
+	s32 nr = 1 << order;
 	bool mark[NR_XA_MARKS];
 	int err = -EAGAIN;
 
 	spin_lock_irq(&mapping->tree_lock);
-	if (page->refcount != 2 + private)
+	if (page->refcount != 1 + nr + private)
 		goto out;
 	for (u32 i = 0; i < NR_XA_MARKS; i++)
 		mark[i] = xa_get_mark(m, &mapping->i_pages, page->index, i);
-	xa_store(m, &mapping->i_pages, mapping->number, page->index,
-	         xa_mk_page(page_to_pfn(m, new)));
+	xa_store_order(m, &mapping->i_pages, mapping->number, page->index, order,
+	               xa_mk_page(page_to_pfn(m, new)));
 	for (u32 i = 0; i < NR_XA_MARKS; i++)
 		if (mark[i])
 			xa_set_mark(m, &mapping->i_pages, page->index, i);
-	new->refcount += 1 + private;
-	page->refcount -= 1 + private;
+	new->refcount += nr + private;
+	page->refcount -= nr + private;
 	if (private) {
 		m->page_private[page_to_pfn(m, new)] = m->page_private[page_to_pfn(m, page)];
 		m->page_private[page_to_pfn(m, page)] = 0;
@@ -406,8 +408,8 @@ int replace_page_cache_page(struct machine *m, struct page *page, struct page *n
 		page_set(new, PG_private);
 	}
 	if (unlikely(page_zone(m, page) != page_zone(m, new))) {
-		count_cached(m, page, -1);
-		count_cached(m, new, 1);
+		count_cached(m, page, -nr);
+		count_cached(m, new, nr);
 	}
 	page->mapping = 0;
 	err = 0;

@@ -29,6 +29,15 @@ unsigned int mapping_max_folio_order(const struct machine *m, const struct addre
 	return mapping_is_shmem(mapping) ? 0 : (unsigned int)m->knob.max_folio_order;
 }
 
+/* @folio, a compound page just allocated, is to be a file's. */
+void filemap_prep_folio(struct machine *m, struct page *folio)
+{
+	prep_tails(m, folio);
+	for (u32 i = 1; i < compound_nr(folio); i++)
+		folio[i].mapping = TAIL_MAPPING_FILE;
+	folio[1].nr_io = 0;
+}
+
 /* A new one with a reference; NULL: there is no memory for it. May switch tasks. */
 struct page *filemap_alloc_folio(struct machine *m, gfp_t gfp, unsigned int order)
 {
@@ -37,12 +46,8 @@ struct page *filemap_alloc_folio(struct machine *m, gfp_t gfp, unsigned int orde
 	if (!order)
 		return alloc_page(m, gfp);
 	folio = alloc_pages(m, gfp | __GFP_COMP, order);
-	if (!folio)
-		return NULL;
-	prep_tails(m, folio);
-	for (u32 i = 1; i < 1u << order; i++)
-		folio[i].mapping = TAIL_MAPPING_FILE;
-	folio[1].nr_io = 0;
+	if (folio)
+		filemap_prep_folio(m, folio);
 	return folio;
 }
 

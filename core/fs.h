@@ -225,6 +225,7 @@ static inline u64 folio_next_index(const struct page *folio)
 
 /* How large folios of @mapping may be; 0: single pages. */
 unsigned int mapping_max_folio_order(const struct machine *m, const struct address_space *mapping);
+void filemap_prep_folio(struct machine *m, struct page *folio);
 struct page *filemap_alloc_folio(struct machine *m, gfp_t gfp, unsigned int order);
 /* Which blocks of it are to be written, when it is. Nothing, for a page of its own. Page locked. */
 void folio_set_blocks_dirty(struct page *folio, u32 first, u32 nr);

@@ -12,8 +12,7 @@
  * map it, and to 6.1 one more while the page is mapped both ways (PageDoubleMap), so that a tail that
  * loses its last pte is not taken for unmapped.
  *
- * Other sizes are in mthp.c. Left out: file huge pages, PMD migration entries, underused pages (6.12), the
- * moving of huge entries (there is no mremap).
+ * Other sizes are in mthp.c, migration entries in huge_migrate.c. Left out: file huge pages, underused pages (6.12).
  */
 #include "core/huge_memory.h"
 #include "core/khugepaged.h"
@@ -35,8 +34,7 @@ bool thp_vma_allowable(const struct machine *m, const struct vm_area_struct *vma
 /* How hard an allocation may try (linux-mm.md 10.1): directly, or by waking kswapd. */
 gfp_t thp_gfp(const struct machine *m, bool advised)
 {
-	gfp_t gfp = __GFP_HIGHMEM | __GFP_MOVABLE | __GFP_IO | __GFP_FS | __GFP_COMP |
-	            __GFP_NOMEMALLOC | __GFP_NORETRY | __GFP_NOWARN;
+	gfp_t gfp = GFP_TRANSHUGE_LIGHT | __GFP_NORETRY;
 
 	switch (m->knob.thp_defrag) {
 	case THP_DEFRAG_ALWAYS:
@@ -83,6 +81,30 @@ void page_add_new_anon_rmap_huge(struct machine *m, struct page *page, struct vm
 	mod_holder_state_next(m, h, s, NR_ANON_THPS, 1);
 }
 
+/* How many of its pages no pte maps. */
+static u32 count_unmapped(struct page *head)
+{
+	u32 nr = 0;
+
+	if (!(head[1].compound_flags & COMPOUND_TAILS))
+		return HPAGE_PMD_NR;
+	for (u32 i = 0; i < HPAGE_PMD_NR; i++)
+		nr += !head[i].mapcount;
+	return nr;
+}
+
+void page_add_anon_rmap_huge(struct machine *m, struct page *page)
+{
+	struct zone *z = page_zone(m, page);
+	u32 nr = page[1].total_mapcount ? count_unmapped(page) : HPAGE_PMD_NR;
+
+	charge(COST_PAGE_FLAG);
+	page[1].total_mapcount += 1;
+	if (page[1].compound_mapcount++)
+		return;
+	mod_holder_state2(m, z->node_stat, NR_ANON_MAPPED, nr, NR_ANON_THPS, 1);
+}
+
 void page_dup_rmap_huge(struct page *page)
 {
 	page[1].compound_mapcount += 1;
@@ -98,17 +120,6 @@ static u32 end_double_map(struct page *head)
 	charge_n(COST_PAGE_FLAG, HPAGE_PMD_NR);
 	for (u32 i = 0; i < HPAGE_PMD_NR; i++)
 		nr += --head[i].mapcount == 0;
-	return nr;
-}
-
-static u32 count_unmapped(struct page *head)
-{
-	u32 nr = 0;
-
-	if (!(head[1].compound_flags & COMPOUND_TAILS))
-		return HPAGE_PMD_NR;
-	for (u32 i = 0; i < HPAGE_PMD_NR; i++)
-		nr += !head[i].mapcount;
 	return nr;
 }
 
@@ -486,6 +497,12 @@ void split_huge_pmd_locked(struct machine *m, struct vm_area_struct *vma, u32 pm
 	u64 pfn = pte_pfn(entry);
 
 	count_vm_event(m, THP_SPLIT_PMD);
+	if (unlikely(pmd_migration(entry))) {
+		split_pmd_migration(m, leaf, entry);
+		*pmd = pte_make(leaf, PTE_PRESENT | PTE_WRITE | PTE_USER);
+		charge(COST_PTE);
+		return;
+	}
 	/* No CPU may go on using, and marking, the huge translation when there are small ones. Others
 	 * go on seeing a huge entry, and wait for its lock. */
 	*pmd = pte_clear(entry, PTE_USER | PTE_WRITE);
@@ -534,14 +551,14 @@ void split_huge_pmd(struct machine *m, struct vm_area_struct *vma, u64 va)
 	pte_t *pmd;
 	u32 pmd_table = pt_find_pmd(m, vma->vm_mm, haddr, &pmd);
 
-	if (!pmd_table || !pte_huge(READ_ONCE(*pmd)))
+	if (!pmd_table || !pmd_leaf(READ_ONCE(*pmd)))
 		return;
 	spin_lock(pmd_lockptr(m, pmd_table));
-	if (!pte_huge(*pmd)) {
+	if (!pmd_leaf(*pmd)) {
 		spin_unlock(pmd_lockptr(m, pmd_table));
 		return;
 	}
-	if (!pte_special(*pmd))
+	if (pte_huge(*pmd) && !pte_special(*pmd))
 		page = pfn_to_page(m, pte_pfn(*pmd));
 	at_once = page && m->knob.thp_partial == THP_PARTIAL_PAGE;
 	/* To 5.17 what ptes map is not mlocked: mlock_walk.c. */
@@ -585,7 +602,7 @@ static u32 lock_huge_pmd(struct machine *m, struct vm_area_struct *vma, u64 va, 
 	pmd_table = pt_find_pmd(m, vma->vm_mm, va, pmd);
 	VM_BUG_ON(!pmd_table);
 	spin_lock(pmd_lockptr(m, pmd_table));
-	if (pte_huge(**pmd))
+	if (pmd_leaf(**pmd))
 		return pmd_table;
 	spin_unlock(pmd_lockptr(m, pmd_table));
 	return 0;
@@ -609,7 +626,10 @@ bool zap_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 va, u6
 	set_pmd(m, pmd_table, pmd, (pte_t){0});
 	tlb_remove_tlb_range(tlb, va, va + PMD_SIZE);
 	leaf = pt_withdraw(m, pmd_table);
-	if (!pte_special(entry)) {
+	if (unlikely(pmd_migration(entry))) { /* whoever set it has the page's reference */
+		atomic_long_add(-(long)HPAGE_PMD_NR, &mm->rss[MM_ANONPAGES]);
+		charge(COST_RSS);
+	} else if (!pte_special(entry)) {
 		struct page *page = pfn_to_page(m, pte_pfn(entry));
 
 		charge(COST_PAGE_LINE);
@@ -636,9 +656,13 @@ bool change_huge_pmd(struct machine *m, struct vm_area_struct *vma, u64 va, u64 
 
 	if (!pmd_table)
 		return false;
-	entry = pte_clear(*pmd, PTE_WRITE | PTE_USER);
-	if (vma->vm_flags & (VM_READ | VM_WRITE))
-		entry = pte_set(entry, PTE_USER);
+	if (unlikely(pmd_migration(*pmd))) {
+		entry = pte_clear(*pmd, PTE_MIGRATION_WRITE);
+	} else {
+		entry = pte_clear(*pmd, PTE_WRITE | PTE_USER);
+		if (vma->vm_flags & (VM_READ | VM_WRITE))
+			entry = pte_set(entry, PTE_USER);
+	}
 	set_pmd(m, pmd_table, pmd, entry);
 	*changed += HPAGE_PMD_NR;
 	spin_unlock(pmd_lockptr(m, pmd_table));
@@ -677,11 +701,15 @@ out:
 bool madvise_free_huge_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma, u64 va, u64 end)
 {
 	pte_t *pmd;
-	u32 pmd_table = lock_huge_pmd(tlb->m, vma, va, end, &pmd);
+	u32 pmd_table;
 
+	/* One that is being moved stays as it is, asked about in part or as a whole. */
+	if (pt_find_pmd(tlb->m, vma->vm_mm, va, &pmd) && pmd_migration(READ_ONCE(*pmd)))
+		return true;
+	pmd_table = lock_huge_pmd(tlb->m, vma, va, end, &pmd);
 	if (!pmd_table)
 		return false;
-	if (!pte_special(*pmd))
+	if (pte_huge(*pmd) && !pte_special(*pmd))
 		return free_huge_lazily(tlb, pmd_table, pmd, va);
 	spin_unlock(pmd_lockptr(tlb->m, pmd_table));
 	return true;
@@ -705,14 +733,17 @@ int copy_huge_pmd(struct machine *m, struct mm_struct *dst, struct mm_struct *sr
 	spin_lock(pmd_lockptr(m, dst_table));
 	spin_lock(pmd_lockptr(m, src_table));
 	entry = *src_pmd;
-	if (!pte_huge(entry)) {
+	if (!pmd_leaf(entry)) {
 		spin_unlock(pmd_lockptr(m, src_table));
 		spin_unlock(pmd_lockptr(m, dst_table));
 		pt_free(m, dst, leaf);
 		return 0;
 	}
 	charge(COST_FORK_PTE);
-	if (pte_special(entry)) {
+	if (unlikely(pmd_migration(entry))) {
+		atomic_long_add(HPAGE_PMD_NR, &dst->rss[MM_ANONPAGES]);
+		charge(COST_RSS);
+	} else if (pte_special(entry)) {
 		get_huge_zero_page(m);
 	} else {
 		struct page *page = pfn_to_page(m, pte_pfn(entry));
@@ -723,10 +754,12 @@ int copy_huge_pmd(struct machine *m, struct mm_struct *dst, struct mm_struct *sr
 		atomic_long_add(HPAGE_PMD_NR, &dst->rss[MM_ANONPAGES]);
 		charge(COST_RSS);
 	}
-	entry = pte_clear(entry, PTE_WRITE);
+	entry = pte_clear(entry, pmd_migration(entry) ? PTE_MIGRATION_WRITE : PTE_WRITE);
 	*src_pmd = entry;
+	if (pte_huge(entry))
+		entry = pte_clear(entry, PTE_ACCESSED);
 	pt_deposit(m, dst_table, leaf);
-	set_pte(m, dst_table, dst_pmd, pte_clear(entry, PTE_ACCESSED));
+	set_pte(m, dst_table, dst_pmd, entry);
 	spin_unlock(pmd_lockptr(m, src_table));
 	spin_unlock(pmd_lockptr(m, dst_table));
 	*done = true;

@@ -36,6 +36,18 @@ static inline bool mapcount_doubles(const struct machine *m)
 	return m->knob.thp_mapcount == THP_MAPCOUNT_DOUBLE;
 }
 
+/* A request for a huge page that nobody waits for, and one that reclaims and compacts for it. */
+#define GFP_TRANSHUGE_LIGHT                                                                        \
+	(__GFP_HIGHMEM | __GFP_MOVABLE | __GFP_IO | __GFP_FS | __GFP_COMP | __GFP_NOMEMALLOC |     \
+	 __GFP_NOWARN)
+#define GFP_TRANSHUGE (GFP_TRANSHUGE_LIGHT | __GFP_DIRECT_RECLAIM)
+
+/* Are huge pages and large folios moved as they are? Not where they cannot be mapped in part. */
+static inline bool migrates_whole(const struct machine *m)
+{
+	return m->knob.thp_migration == THP_MOVE_WHOLE && m->knob.thp_partial == THP_PARTIAL_PMD;
+}
+
 /* How many entries, of either kind, map this one page of a compound page. */
 static inline s32 page_mapcount(struct page *page)
 {
@@ -46,6 +58,27 @@ static inline s32 page_mapcount(struct page *page)
 	head = compound_head(page);
 	return page->mapcount + head[1].compound_mapcount -
 	       (head[1].compound_flags & COMPOUND_DOUBLE_MAP ? 1 : 0);
+}
+
+/* Part of a huge page that one VMA maps. */
+struct huge_range {
+	struct vm_area_struct *vma;
+	u32 first; /* of the huge page's pages */
+	u32 last;
+	u64 va; /* of the first */
+};
+
+static inline struct huge_range huge_range(const struct page *head, struct vm_area_struct *vma)
+{
+	u64 begin = max(head->index, vma->vm_pgoff);
+	u64 end = min(head->index + compound_nr(head), vma->vm_pgoff + vma_pages(vma));
+
+	return (struct huge_range){
+		.vma = vma,
+		.first = (u32)(begin - head->index),
+		.last = (u32)(end - 1 - head->index),
+		.va = vma->vm_start + ((begin - vma->vm_pgoff) << PAGE_SHIFT),
+	};
 }
 
 /* ---- huge_memory.c --------------------------------------------------------------------------- */
@@ -68,6 +101,7 @@ static inline void huge_prefetch(const struct page *head)
 /* @page becomes mapped by a PMD entry of @vma; pmd lock held. */
 void page_add_new_anon_rmap_huge(struct machine *m, struct page *page, struct vm_area_struct *vma,
                                  u64 haddr);
+void page_add_anon_rmap_huge(struct machine *m, struct page *page); /* again, after a migration */
 void page_dup_rmap_huge(struct page *page);
 void page_remove_rmap_huge(struct machine *m, struct page *page);
 /*
@@ -113,6 +147,8 @@ void put_huge_zero_page(struct machine *m);
 void count_split(struct machine *m, u32 nr, int err);
 /* Part of @head is mapped by nobody any more: to be split when memory is wanted. */
 void deferred_split_huge_page(struct machine *m, struct page *head);
+/* It is about to be freed, as another has taken its place. */
+void deferred_split_forget(struct machine *m, struct page *head);
 /*
  * Makes 512 pages of the one that @page is part of; the head is locked, and the caller has a reference,
  * which is @page's afterwards. @list: has the head, isolated; the tails go there, next to it. 0, or -EBUSY:
@@ -150,6 +186,13 @@ struct page *alloc_swap_folio(struct vm_fault *f);
 void count_mthp(struct machine *m, const struct page *head, enum mthp_stat stat);
 void mthp_gauges(struct machine *m, void (*fn)(const char *name, u64 value, bool event, void *arg),
                  void *arg);
+
+/* ---- huge_migrate.c -------------------------------------------------------------------------- */
+
+/* A fault at a PMD migration entry, @orig: waits until the page has been moved. The fault is tried again. */
+int pmd_migration_entry_wait(struct vm_fault *f, u32 pmd_table, const pte_t *pmd, pte_t orig);
+/* 512 migration entries in @leaf instead of @entry; the pmd lock is held. */
+void split_pmd_migration(struct machine *m, u32 leaf, pte_t entry);
 
 /* ---- huge_swap.c ----------------------------------------------------------------------------- */
 

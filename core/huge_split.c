@@ -88,6 +88,15 @@ static void split_queue_forget(struct pglist_data *pgdat, struct page *head)
 	pgdat->split_queue_len -= 1;
 }
 
+void deferred_split_forget(struct machine *m, struct page *head)
+{
+	struct pglist_data *pgdat = page_pgdat(m, head);
+
+	spin_lock_irq(&pgdat->split_queue_lock);
+	split_queue_forget(pgdat, head);
+	spin_unlock_irq(&pgdat->split_queue_lock);
+}
+
 /* Up to @nr from the head of the queue, each with a reference; they stay counted. Those being freed drop out. */
 u32 split_queue_take(struct pglist_data *pgdat, struct page **batch, u32 nr)
 {

@@ -17,27 +17,6 @@
 
 /* ---- out of the page tables ---------------------------------------------------------------------------- */
 
-/* Part of a huge page that one VMA maps. */
-struct huge_range {
-	struct vm_area_struct *vma;
-	u32 first; /* of the huge page's pages */
-	u32 last;
-	u64 va; /* of the first */
-};
-
-static struct huge_range huge_range(const struct page *head, struct vm_area_struct *vma)
-{
-	u64 begin = max(head->index, vma->vm_pgoff);
-	u64 end = min(head->index + compound_nr(head), vma->vm_pgoff + vma_pages(vma));
-
-	return (struct huge_range){
-		.vma = vma,
-		.first = (u32)(begin - head->index),
-		.last = (u32)(end - 1 - head->index),
-		.va = vma->vm_start + ((begin - vma->vm_pgoff) << PAGE_SHIFT),
-	};
-}
-
 /* TTU_SPLIT_HUGE_PMD: a PMD entry that maps the page becomes a table. The rmap lock is held. */
 static void split_pmd_of(struct machine *m, struct page *head, const struct huge_range *r)
 {

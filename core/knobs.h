@@ -50,6 +50,7 @@
 #define KNOB_THP_DEFERRED(E) E(DEFERRED_SPLIT_WAIT, "wait") E(DEFERRED_SPLIT_TRY, "try")
 #define KNOB_SLAB_SCAN(E) E(SLAB_SCAN_RATIO, "ratio") E(SLAB_SCAN_PRIORITY, "priority")
 #define KNOB_THP_COW(E) E(THP_COW_COPY, "copy") E(THP_COW_SPLIT, "split")
+#define KNOB_THP_MIGRATION(E) E(THP_MOVE_SPLIT, "split") E(THP_MOVE_WHOLE, "whole")
 #define KNOB_MLOCK_DRAIN(E)                                                                        \
 	E(MLOCK_DRAIN_ALL, "all")                                                                  \
 	E(MLOCK_DRAIN_COUNTED, "counted")                                                          \
@@ -290,6 +291,9 @@
 	ENUM(slab_scan, "slab.scan", KNOB_SLAB_SCAN, SLAB_SCAN_RATIO, SLAB_SCAN_PRIORITY,          \
 	     "9092c71bb724 (4.16)",                                                                \
 	     "shrinkers are asked in proportion to pages scanned, or by reclaim's priority")       \
+	ENUM(thp_migration, "thp.migration", KNOB_THP_MIGRATION, THP_MOVE_SPLIT, THP_MOVE_WHOLE,   \
+	     "616b8371539a (4.14)",                                                                \
+	     "huge pages and large folios that are moved are split first, or stay whole")          \
 	ENUM(thp_cow, "thp.cow", KNOB_THP_COW, THP_COW_COPY, THP_COW_SPLIT, "ec0abae6dcdf (5.8)",  \
 	     "a write to a shared huge page copies all of it, or one page")                        \
 	ENUM(lru_batch_huge, "lru.batch_huge", KNOB_OFF_ON, KNOB_ON, KNOB_OFF,                     \
@@ -473,6 +477,7 @@ KNOB_DECLARE(thp_deferred_policy, KNOB_THP_DEFERRED);
 KNOB_DECLARE(thp_swapout_policy, KNOB_THP_SWAPOUT);
 KNOB_DECLARE(thp_swapin_policy, KNOB_THP_SWAPIN);
 KNOB_DECLARE(slab_scan_policy, KNOB_SLAB_SCAN);
+KNOB_DECLARE(thp_migration_policy, KNOB_THP_MIGRATION);
 KNOB_DECLARE(thp_cow_policy, KNOB_THP_COW);
 KNOB_DECLARE(thp_split_walk_policy, KNOB_THP_SPLIT_WALK);
 KNOB_DECLARE(watermark_gap_policy, KNOB_WMARK_GAP);

@@ -195,8 +195,10 @@ static bool cold_huge_pmd(struct madvise_cold *c, u64 va, u64 end)
 	lock = pmd_lockptr(m, pmd_table);
 	spin_lock(lock);
 	if (!pte_huge(*pmd)) {
+		bool moving = pmd_leaf(*pmd);
+
 		spin_unlock(lock);
-		return false;
+		return moving;
 	}
 	page = pfn_to_page(m, pte_pfn(*pmd));
 	if (!pte_special(*pmd) && page[1].total_mapcount == 1) {

@@ -289,6 +289,8 @@ static noinline int fault_find_table(struct vm_fault *f)
 	orig = *pmd;
 	if (pte_huge(orig))
 		ret = do_huge_pmd_present(f, pmd_table, pmd, orig);
+	else if (unlikely(pmd_migration(orig)))
+		ret = pmd_migration_entry_wait(f, pmd_table, pmd, orig);
 	else if (pte_none(orig) && thp_vma_allowable(m, f->vma, f->va))
 		ret = do_huge_pmd_anonymous_page(f, pmd_table, pmd);
 	if (!(ret & VM_FAULT_FALLBACK))

@@ -14,7 +14,7 @@ enum migrate_mode {
 
 /* Where pages go: a new page with one reference, or NULL; and one back that was not needed. */
 struct migrate_target {
-	struct page *(*get)(void *arg);
+	struct page *(*get)(const struct page *page, void *arg); /* of the size of @page */
 	void (*put)(struct page *page, void *arg);
 	void *arg;
 };
@@ -27,12 +27,20 @@ struct migrate_target {
 long migrate_pages(struct machine *m, struct page_list *from, const struct migrate_target *to,
                    enum migrate_mode mode);
 
-/* The pte of @va, which maps @page, becomes a migration entry; its table's lock is held. */
+/* The pte of @va, which maps @page, becomes a migration entry; its table's lock is held. @flags: TTU_BATCH_FLUSH. */
 void set_migration_pte(struct machine *m, struct page *page, struct vm_area_struct *vma, u32 table,
-                       u64 va);
-/* If @vma has a migration entry of @old at @new's offset, it becomes a pte of @new. The rmap lock is held. */
+                       u64 va, u32 flags);
+/*
+ * If @vma has a migration entry of @old at @new's offset, or some of a large one's, they become entries of @new. The
+ * rmap lock is held.
+ */
 void remove_migration_pte_in(struct machine *m, struct vm_area_struct *vma, struct page *old,
                              struct page *new);
+
+/* huge_migrate.c: what @vma has of the anonymous @head becomes migration entries; and the second half of the above. */
+void try_to_migrate_in(struct machine *m, struct page *head, struct vm_area_struct *vma);
+void remove_migration_folio_in(struct machine *m, struct vm_area_struct *vma, struct page *old,
+                               struct page *new);
 
 /* Isolated pages go back to their LRU lists. */
 void putback_movable_pages(struct machine *m, struct page_list *pages);

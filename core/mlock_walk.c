@@ -59,7 +59,7 @@ static struct page *get_small_page(struct machine *m, u32 table, u64 va, bool *a
 	return page;
 }
 
-/* The same of a huge entry; *@again: it has become a table. */
+/* The same of a huge entry; *@again: it has become a table, or was being moved. */
 static struct page *get_huge_page(struct machine *m, struct mm_struct *mm, u64 va, bool *again)
 {
 	pte_t *pmd;
@@ -70,6 +70,12 @@ static struct page *get_huge_page(struct machine *m, struct mm_struct *mm, u64 v
 	spin_lock(pmd_lockptr(m, pmd_table));
 	charge(COST_PTE);
 	*again = !pte_huge(*pmd);
+	if (unlikely(pmd_migration(*pmd))) {
+		page = pfn_to_page(m, pte_pfn(*pmd));
+		spin_unlock(pmd_lockptr(m, pmd_table));
+		wait_on_page_locked(m, page);
+		return NULL;
+	}
 	if (pte_huge(*pmd) && !pte_special(*pmd)) {
 		page = pfn_to_page(m, pte_pfn(*pmd));
 		charge(COST_PAGE_LINE);
@@ -156,7 +162,7 @@ void munlock_ptes(struct machine *m, u32 table, u64 va, u64 end)
 	mlock_ptes(m, table, va, end, false);
 }
 
-/* False: the entry has become a table. */
+/* False: the entry has become a table. A page that is being moved counts itself in when it is mapped again. */
 static bool mlock_pmd(struct machine *m, struct mm_struct *mm, u64 va, bool lock)
 {
 	pte_t *pmd;
@@ -166,8 +172,8 @@ static bool mlock_pmd(struct machine *m, struct mm_struct *mm, u64 va, bool lock
 	VM_BUG_ON(!pmd_table);
 	spin_lock(pmd_lockptr(m, pmd_table));
 	charge(COST_PTE);
-	huge = pte_huge(*pmd);
-	if (huge && !pte_special(*pmd)) {
+	huge = pmd_leaf(*pmd);
+	if (pte_huge(*pmd) && !pte_special(*pmd)) {
 		struct page *page = pfn_to_page(m, pte_pfn(*pmd));
 
 		charge(COST_PAGE_LINE);

@@ -25,7 +25,7 @@ static void walk_table(struct machine *m, struct mm_struct *mm, u32 table, unsig
 
 		if (pte_none(entry[i]))
 			continue;
-		if (level && !pte_huge(entry[i]))
+		if (level && !pmd_leaf(entry[i]))
 			walk_table(m, mm, (u32)pte_pfn(entry[i]), level - 1, va, fn, arg);
 		else
 			fn(m, mm, table, va, entry[i], arg);
@@ -186,8 +186,8 @@ static void audit_upper(struct machine *m, u32 table, unsigned int level, struct
 		if (pte_none(entry[i]))
 			continue;
 		nr++;
-		nr_huge += pte_huge(entry[i]);
-		if (level && !pte_huge(entry[i]))
+		nr_huge += pmd_leaf(entry[i]);
+		if (level && !pmd_leaf(entry[i]))
 			audit_upper(m, (u32)pte_pfn(entry[i]), level - 1, c);
 	}
 	/* Each huge entry has a table laid aside. */
@@ -228,12 +228,15 @@ static void audit_pte(struct machine *m, struct mm_struct *mm, u32 table, u64 va
 	(void)table;
 	VM_BUG_ON_MSG(!vma, "mm %u: entry %lx at 0x%lx, outside any VMA", mm->id, pte.v, va);
 	VM_BUG_ON(pte_present(pte) && pte_write(pte) && !(vma->vm_flags & VM_WRITE));
-	VM_BUG_ON(pte_huge(pte) && (!vma_covers_pmd(vma, va) || va & ~PMD_MASK));
+	VM_BUG_ON(pmd_leaf(pte) && (!vma_covers_pmd(vma, va) || va & ~PMD_MASK));
+	/* Whoever has put a migration entry there holds the page's lock until it is gone. */
+	VM_BUG_ON(pte_migration(pte) &&
+	          !page_test(compound_head(pfn_to_page(m, pte_pfn(pte))), PG_locked));
 	if (pte_swap(pte))
 		c->rss[MM_SWAPENTS] += 1;
 	else if (!pte_special(pte))
 		c->rss[page_is_anon(pfn_to_page(m, pte_pfn(pte))) ? MM_ANONPAGES : MM_FILEPAGES] +=
-			pte_huge(pte) ? HPAGE_PMD_NR : 1;
+			pmd_leaf(pte) ? HPAGE_PMD_NR : 1;
 }
 
 static void audit_tables(struct machine *m, struct mm_struct *mm)

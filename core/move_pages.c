@@ -11,9 +11,11 @@
  * all that a process has on some nodes to others. Its form is that since 4.17, when a page that is not to be
  * had does not end the call.
  *
- * Huge pages are split and their pages moved, as to 4.13; since then Linux moves them whole. Left out: large
- * folios of files, which stay where they are (-EBUSY); other processes than the caller, cpusets.
+ * A page of a huge page or large folio that is named stands for all of it (4.14, knob thp.migration). Before, huge
+ * pages were split and their pages moved; large folios of files stay where they are then (-EBUSY). Left out: other
+ * processes than the caller, cpusets.
  */
+#include "core/fs.h"
 #include "core/huge_memory.h"
 #include "core/migrate.h"
 
@@ -25,6 +27,8 @@
 struct walk {
 	struct page *page;
 	struct spinlock *lock;
+	bool huge;   /* by a PMD entry */
+	bool moving; /* -ENOENT: a migration entry is */
 };
 
 /* 0, or -ENOENT: nothing; -EFAULT: a page of zeros, which is everybody's. */
@@ -33,22 +37,24 @@ static int page_walk(struct machine *m, struct mm_struct *mm, u64 va, struct wal
 	u32 table = pt_find(m, mm, va);
 	pte_t *pte;
 
+	*w = (struct walk){.huge = !table};
 	if (table) {
 		pte = pt_entry(m, table, va);
 		w->lock = &m->table[table].ptl;
 	} else {
 		u32 pmd_table = pt_find_pmd(m, mm, va, &pte);
 
-		if (!pmd_table || !pte_huge(READ_ONCE(*pte)))
+		if (!pmd_table || !pmd_leaf(READ_ONCE(*pte)))
 			return -ENOENT;
 		w->lock = pmd_lockptr(m, pmd_table);
 	}
 	spin_lock(w->lock);
 	charge(COST_PTE);
-	if (!table && !pte_huge(*pte)) { /* it has become a table */
+	if (!table && !pmd_leaf(*pte)) { /* it has become a table */
 		spin_unlock(w->lock);
 		return page_walk(m, mm, va, w);
 	}
+	w->moving = pte_migration(*pte);
 	if (pte_present(*pte) && !pte_special(*pte)) {
 		/* Of a huge entry the head: its tails may not be filled in (compound.c). */
 		w->page = pfn_to_page(m, pte_pfn(*pte));
@@ -57,6 +63,33 @@ static int page_walk(struct machine *m, struct mm_struct *mm, u64 va, struct wal
 	}
 	spin_unlock(w->lock);
 	return pte_present(*pte) ? -EFAULT : -ENOENT;
+}
+
+/*
+ * Does anybody else map the page found at @va? Of a large folio Linux remembers whether more than one address space
+ * does (6.15). Here the ptes are counted that are where those of the same folio would be: they are all that there are,
+ * or not. Those of another table are read without its lock.
+ */
+static bool is_shared(struct machine *m, struct mm_struct *mm, const struct walk *w, u64 va)
+{
+	const struct page *head = compound_head(w->page);
+	u64 start = va - ((u64)(w->page - head) << PAGE_SHIFT);
+	u64 pfn = page_to_pfn(m, head);
+	s32 own = 0;
+
+	charge(COST_PAGE_FLAG);
+	if (!page_is_compound(head))
+		return head->mapcount > 1;
+	if (w->huge || head[1].total_mapcount == 1)
+		return head[1].total_mapcount > 1;
+	for (u64 at = start; pfn < page_to_pfn(m, head) + compound_nr(head);
+	     at += PAGE_SIZE, pfn++) {
+		u32 table = __pt_find(m, mm, at);
+		pte_t pte = table ? *pt_entry(m, table, at) : (pte_t){0};
+
+		own += pte_present(pte) && !pte_special(pte) && pte_pfn(pte) == pfn;
+	}
+	return own != head[1].total_mapcount;
 }
 
 /* The huge page is split, the lock dropped. 0, or -EBUSY. */
@@ -79,7 +112,7 @@ static int page_isolate(struct machine *m, struct page *page, struct page_list *
 	if (!isolate_lru_page(m, page))
 		return -EBUSY;
 	page_set(page, PG_isolated);
-	mod_node_state(page_zone(m, page), isolated_item(page_lru(page)), 1);
+	mod_node_state(page_zone(m, page), isolated_item(page_lru(page)), compound_nr(page));
 	page_list_add(list, page);
 	return 1;
 }
@@ -90,13 +123,15 @@ struct moving {
 	struct page_list list;
 	u32 from; /* node */
 	bool all; /* also what others map */
+	bool whole;
+	const struct page *large; /* queue_pages_range(): whose entries have been met last */
 };
 
 #define NUMA_NO_NODE UINT32_MAX
 
 static void moving_init(struct moving *mv, struct machine *m, bool all)
 {
-	*mv = (struct moving){.m = m, .from = NUMA_NO_NODE, .all = all};
+	*mv = (struct moving){.m = m, .from = NUMA_NO_NODE, .all = all, .whole = migrates_whole(m)};
 }
 
 /*
@@ -106,26 +141,28 @@ static void moving_init(struct moving *mv, struct machine *m, bool all)
 static int moving_add(struct moving *mv, struct mm_struct *mm, u64 va, u32 nid)
 {
 	struct machine *m = mv->m;
+	struct page *head;
 	struct walk w;
 	u32 from;
 	int err;
 
 	for (;;) {
-		struct page *head;
+		bool shared;
 
 		err = page_walk(m, mm, va, &w);
 		if (err)
 			return err;
 		head = compound_head(w.page);
 		from = page_nid(head);
-		if (from == nid || (page_mapcount(w.page) != 1 && !mv->all) ||
+		shared = mv->whole ? is_shared(m, mm, &w, va) : page_mapcount(w.page) != 1;
+		if (from == nid || (shared && !mv->all) ||
 		    (mv->from != NUMA_NO_NODE && mv->from != from)) {
 			spin_unlock(w.lock);
 			return from == nid                                    ? 0
 			       : mv->from != NUMA_NO_NODE && mv->from != from ? -EAGAIN
 			                                                      : -EACCES;
 		}
-		if (!page_is_compound(w.page))
+		if (!page_is_compound(w.page) || mv->whole)
 			break;
 		if (!page_is_anon(head)) {
 			spin_unlock(w.lock);
@@ -138,7 +175,7 @@ static int moving_add(struct moving *mv, struct mm_struct *mm, u64 va, u32 nid)
 	if (mv->from == NUMA_NO_NODE)
 		page_list_init(&mv->list, m->node[from].mem_map);
 	mv->from = from;
-	err = page_isolate(m, w.page, &mv->list);
+	err = page_isolate(m, head, &mv->list);
 	spin_unlock(w.lock);
 	return err;
 }
@@ -153,7 +190,7 @@ struct destination {
 };
 
 /* From that node or not at all. */
-static struct page *new_on_node(struct machine *m, u32 nid)
+static struct page *new_on_node(struct machine *m, gfp_t gfp, unsigned int order, u32 nid)
 {
 	struct task *t = current_task();
 	struct page *page;
@@ -162,19 +199,27 @@ static struct page *new_on_node(struct machine *m, u32 nid)
 
 	t->alloc_node = (u16)(nid + 1);
 	t->alloc_mask = 0;
-	page = alloc_pages_nopolicy(m, GFP_HIGHUSER_MOVABLE | __GFP_THISNODE, 0);
+	page = alloc_pages_nopolicy(m, gfp | __GFP_THISNODE, order);
 	t->alloc_node = node;
 	t->alloc_mask = mask;
 	return page;
 }
 
-static struct page *new_page(void *arg)
+/* As large as @page. For a large one more is done than for a fault that wants one: alloc_migration_target(). */
+static struct page *new_page(const struct page *page, void *arg)
 {
 	struct destination *d = arg;
+	unsigned int order = compound_order(page);
+	gfp_t gfp = order ? GFP_TRANSHUGE : GFP_HIGHUSER_MOVABLE;
+	struct page *new;
 
 	if (d->nid != NUMA_NO_NODE)
-		return new_on_node(d->m, d->nid);
-	return __alloc_pages_policy(d->m, GFP_HIGHUSER_MOVABLE, 0, d->policy, d->index++);
+		new = new_on_node(d->m, gfp, order, d->nid);
+	else
+		new = __alloc_pages_policy(d->m, gfp, order, d->policy, d->index++);
+	if (new &&order && !page_is_anon(page))
+		filemap_prep_folio(d->m, new);
+	return new;
 }
 
 static void put_new_page(struct page *page, void *arg)
@@ -328,8 +373,42 @@ long do_move_pages(struct machine *m, u32 nr, const u64 *page, const s32 *node, 
 /* ---- migrate_pages() -------------------------------------------------------------------------------------------- */
 
 /*
+ * What is mapped at @va is to be moved, if it is on one of @nodes. -EAGAIN: those taken are of another node. @next:
+ * where to go on. How many are not to be had is added to *@nr_failed. That others map one is none of these.
+ */
+static int queue_page(struct moving *mv, struct mm_struct *mm, u64 va, u64 *next, u64 nodes,
+                      long *nr_failed)
+{
+	const struct page *head;
+	struct walk w;
+	u32 nid;
+	int err;
+
+	*next = va + PAGE_SIZE;
+	err = page_walk(mv->m, mm, va, &w);
+	if (w.huge && (err || mv->whole)) /* or nothing up to the next table */
+		*next = ALIGN_DOWN(va, PMD_SIZE) + PMD_SIZE;
+	if (err) {
+		*nr_failed += w.moving && mv->whole;
+		return 0;
+	}
+	head = compound_head(w.page);
+	nid = page_nid(head);
+	spin_unlock(w.lock);
+	/* Only the first pte of a large one counts. */
+	if (!(nodes >> nid & 1) || (page_is_compound(head) && head == mv->large))
+		return 0;
+	err = moving_add(mv, mm, va, NUMA_NO_NODE);
+	if (err == -EAGAIN)
+		return err;
+	mv->large = mv->whole ? head : NULL;
+	*nr_failed += err < 0 && err != -ENOENT && err != -EACCES;
+	return 0;
+}
+
+/*
  * Takes the pages of [*@start, @end) that are on one of @nodes, as long as they are on the same one; *@start moves
- * behind the last. How many are not to be had is added to *@nr_failed. mmap_sem held.
+ * behind the last. mmap_sem held.
  */
 static void queue_pages_range(struct moving *mv, struct mm_struct *mm, u64 *start, u64 end,
                               u64 nodes, long *nr_failed)
@@ -339,25 +418,10 @@ static void queue_pages_range(struct moving *mv, struct mm_struct *mm, u64 *star
 	for (; vma && vma->vm_start < end; vma = vma_next(mm, vma)) {
 		u64 va = max(*start, vma->vm_start);
 
-		for (; va < min(end, vma->vm_end); va += PAGE_SIZE) {
-			struct walk w;
-			u32 nid;
-			int err;
-
+		while (va < min(end, vma->vm_end)) {
 			*start = va;
-			if (page_walk(mv->m, mm, va, &w)) {
-				if (!pt_find(mv->m, mm, va)) /* nothing up to the next table */
-					va |= ~PMD_MASK & PAGE_MASK;
-				continue;
-			}
-			nid = page_nid(compound_head(w.page));
-			spin_unlock(w.lock);
-			if (!(nodes >> nid & 1))
-				continue;
-			err = moving_add(mv, mm, va, NUMA_NO_NODE);
-			if (err == -EAGAIN)
+			if (queue_page(mv, mm, va, &va, nodes, nr_failed))
 				return;
-			*nr_failed += err < 0 && err != -ENOENT;
 		}
 	}
 	*start = end;

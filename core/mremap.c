@@ -95,7 +95,7 @@ static void move_ptes(struct pt_move *mv, u32 from_table, u32 to_table, u64 end)
 /* ---- 2 MiB at once ------------------------------------------------------------------------------------ */
 
 /*
- * Moves the entry of 2 MiB, a huge one or (@table) one that names a leaf table. False: it is of the other
+ * Moves the entry of 2 MiB, a huge one (or the migration entry of one) or (@table) one that names a leaf table. False: it is of the other
  * kind, or there is something at the new place; then go by entries.
  */
 static bool move_pmd(struct pt_move *mv, bool table)
@@ -115,7 +115,7 @@ static bool move_pmd(struct pt_move *mv, bool table)
 	if (to_table != from_table)
 		spin_lock(pmd_lockptr(m, to_table));
 	charge_n(COST_PTE, 4);
-	if (pte_none(*to) && !pte_none(*from) && pte_huge(*from) != table) {
+	if (pte_none(*to) && !pte_none(*from) && pmd_leaf(*from) != table) {
 		pte_t entry = *from;
 
 		set_pte(m, from_table, from, (pte_t){0});

@@ -12,9 +12,9 @@
  * VMA's lock or its anon_vma's lock may therefore walk without the page-table lock. Entries of a
  * leaf table belong to its own lock, Linux's split page_table_lock. So do those of a second-level table,
  * which may be huge: then there is no leaf table, but an empty one is kept beside it (pt_deposit()), so
- * that making ptes of the huge entry cannot fail. A huge entry can become a table at any order point at
- * which that lock is not held, or none; a table becomes a huge entry only under mmap_sem and the
- * anon_vma's lock for write (khugepaged).
+ * that making ptes of the huge entry, or of the migration entry in its place, cannot fail. A huge entry can
+ * become a table at any order point at which that lock is not held, or none; a table becomes a huge entry
+ * only under mmap_sem and the anon_vma's lock for write (khugepaged).
  *
  * Left out: Linux's gathering of freed tables: here they are freed after the range's translations are
  * flushed.
@@ -151,7 +151,7 @@ static bool pt_link(struct machine *m, struct mm_struct *mm, u32 parent, pte_t *
 	if (!table)
 		return false;
 	spin_lock(lock);
-	lost = pte_present(*entry);
+	lost = !pte_none(*entry);
 	if (!lost)
 		set_pte(m, parent, entry, pte_make(table, PTE_PRESENT | PTE_WRITE | PTE_USER));
 	spin_unlock(lock);
@@ -168,7 +168,7 @@ static u32 pt_populate(struct machine *m, struct mm_struct *mm, u64 va, unsigned
 	for (unsigned int level = PTE_LEVELS - 1; level > lowest; level--) {
 		pte_t *entry = table_entries(m, table) + pte_index(va, level);
 
-		if (!pte_present(*entry) && !pt_link(m, mm, table, entry, level))
+		if (pte_none(*entry) && !pt_link(m, mm, table, entry, level))
 			return 0;
 		if (entry->v & PTE_HUGE)
 			return PT_HUGE;
@@ -229,7 +229,7 @@ u32 pt_next_leaf(struct machine *m, struct mm_struct *mm, u64 *va, u64 end)
 		for (; level; level--) {
 			pte_t entry = table_entries(m, table)[pte_index(*va, level)];
 
-			if (!pte_present(entry))
+			if (pte_none(entry))
 				break;
 			if (entry.v & PTE_HUGE)
 				return PT_HUGE;
@@ -263,7 +263,7 @@ static void free_pt_range(const struct pt_free_range *r, u32 table, unsigned int
 		pte_t *entry = table_entries(r->m, table) + pte_index(va, level);
 		u32 child;
 
-		if (!pte_present(*entry))
+		if (pte_none(*entry))
 			continue;
 		VM_BUG_ON(entry->v & PTE_HUGE);
 		child = (u32)pte_pfn(*entry);

@@ -173,7 +173,7 @@ static const struct counter event_6_18[] = {
 	EVENT(DROP_SLAB, "drop_slab"), EVENT(OOM_KILL, "oom_kill"), NONE("numa_pte_updates"),
 	NONE("numa_huge_pte_updates"), NONE("numa_hint_faults"), NONE("numa_hint_faults_local"),
 	NONE("numa_pages_migrated"), EVENT(PGMIGRATE_SUCCESS, "pgmigrate_success"), EVENT(PGMIGRATE_FAIL, "pgmigrate_fail"),
-	NONE("thp_migration_success"), NONE("thp_migration_fail"), NONE("thp_migration_split"),
+	EVENT(THP_MIGRATION_SUCCESS, "thp_migration_success"), EVENT(THP_MIGRATION_FAIL, "thp_migration_fail"), EVENT(THP_MIGRATION_SPLIT, "thp_migration_split"),
 	EVENT(COMPACTMIGRATE_SCANNED, "compact_migrate_scanned"), EVENT(COMPACTFREE_SCANNED, "compact_free_scanned"), EVENT(COMPACTISOLATED, "compact_isolated"),
 	EVENT(COMPACTSTALL, "compact_stall"), EVENT(COMPACTFAIL, "compact_fail"), EVENT(COMPACTSUCCESS, "compact_success"),
 	EVENT(KCOMPACTD_WAKE, "compact_daemon_wake"), EVENT(KCOMPACTD_MIGRATE_SCANNED, "compact_daemon_migrate_scanned"),

@@ -388,7 +388,8 @@ static bool migrate_one_file(struct machine *m, struct page *page, struct rmap_p
 	bool *dirty = arg;
 
 	*dirty |= pte_dirty(*r->pte);
-	set_migration_pte(m, page, r->vma, r->table, r->va);
+	set_migration_pte(m, page, r->vma, r->table, r->va,
+	                  page_is_compound(page) ? TTU_BATCH_FLUSH : 0);
 	return true;
 }
 
@@ -407,7 +408,7 @@ void remove_migration_ptes_file(struct machine *m, struct page *old, struct page
 	struct interval_node *node;
 
 	i_mmap_lock_read(m, mapping, false);
-	interval_tree_for_each (node, &mapping->i_mmap, new->index, new->index) {
+	interval_tree_for_each (node, &mapping->i_mmap, new->index, folio_next_index(new) - 1) {
 		struct vm_area_struct *vma = container_of(node, struct vm_area_struct, shared);
 
 		remove_migration_pte_in(m, vma, old, new);

@@ -170,29 +170,36 @@ void __delete_from_swap_cache(struct machine *m, struct page *page, u64 shadow)
 }
 
 /*
- * @new takes the place of @old in the cache. Both locked. -EAGAIN: others than the cache and the caller
- * hold @old. Migration.
+ * @new, which is as large, takes the place of @old in the cache. Both locked. -EAGAIN: others than the cache and the
+ * caller hold @old. Migration.
  */
 int swap_cache_replace(struct machine *m, struct page *old, struct page *new)
 {
 	swp_entry_t entry = page_swap_entry(m, old);
 	u64 *slot = &swap_info(m, entry)->cache[swp_offset(entry)];
 	struct spinlock *lock = swap_tree_lock(m, entry);
+	s32 nr = (s32)compound_nr(old);
 	int err = -EAGAIN;
 
+	if (nr > 1)
+		prep_tails(m, new); /* each place names its page */
 	spin_lock_irq(lock);
 	charge(COST_RADIX);
+	if (nr > 1)
+		charge_n(COST_PTE, nr);
 	VM_BUG_ON(*slot != cache_of_page(m, old));
-	if (old->refcount == 2) {
-		get_page(new);
+	if (old->refcount == 1 + nr) {
+		new->refcount += nr;
 		page_set(new, PG_swapcache);
-		m->page_private[page_to_pfn(m, new)] = entry.v;
-		*slot = cache_of_page(m, new);
-		m->page_private[page_to_pfn(m, old)] = 0;
+		for (s32 i = 0; i < nr; i++) {
+			m->page_private[page_to_pfn(m, new) + i] = entry.v + i;
+			slot[i] = cache_of_page(m, new + i);
+			m->page_private[page_to_pfn(m, old) + i] = 0;
+		}
 		page_clear(old, PG_swapcache);
-		old->refcount -= 1;
-		mod_swapcache(m, old, -1);
-		mod_swapcache(m, new, 1);
+		old->refcount -= nr;
+		mod_swapcache(m, old, -nr);
+		mod_swapcache(m, new, nr);
 		err = 0;
 	}
 	spin_unlock_irq(lock);

@@ -115,6 +115,9 @@ enum vm_item {
 	X(OOM_KILL, "oom_kill")                                                                    \
 	X(PGMIGRATE_SUCCESS, "pgmigrate_success")                                                  \
 	X(PGMIGRATE_FAIL, "pgmigrate_fail")                                                        \
+	X(THP_MIGRATION_SUCCESS, "thp_migration_success")                                          \
+	X(THP_MIGRATION_FAIL, "thp_migration_fail")                                                \
+	X(THP_MIGRATION_SPLIT, "thp_migration_split")                                              \
 	X(COMPACTMIGRATE_SCANNED, "compact_migrate_scanned")                                       \
 	X(COMPACTFREE_SCANNED, "compact_free_scanned")                                             \
 	X(COMPACTISOLATED, "compact_isolated")                                                     \

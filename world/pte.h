@@ -175,6 +175,25 @@ static inline bool pte_migration(pte_t p)
 	return (p.v & (PTE_PRESENT | PTE_SWAP | PTE_MIGRATION)) == PTE_MIGRATION;
 }
 
+/*
+ * A huge page that is being moved keeps a huge entry of that kind: PTE_HUGE stays. No entry that names a table
+ * has that, so that it says alone that an entry of the second level is a leaf.
+ */
+static inline pte_t pmd_make_migration(pte_t old)
+{
+	return pte_set(pte_make_migration(old, pte_pfn(old)), PTE_HUGE);
+}
+
+static inline bool pmd_migration(pte_t p)
+{
+	return pte_migration(p) && p.v & PTE_HUGE;
+}
+
+static inline bool pmd_leaf(pte_t p)
+{
+	return p.v & PTE_HUGE;
+}
+
 /* Index of @va in its table at @level: 3 is the root (pgd), 0 the leaf table. */
 static inline unsigned int pte_index(u64 va, unsigned int level)
 {

@@ -38,6 +38,7 @@ static const struct {
 	{"thp.512kB", "test_thp"},
 	{"thp.1024kB", "test_thp"},
 	{"thp.2048kB", "test_thp"},
+	{"thp.migration", "test_move_huge"},
 	{"thp.swapin", "test_mthp_swap: needs huge pages of other sizes"},
 	{"khugepaged.form", "test_khugepaged: a machine lives for seconds here"},
 	{"numa.weighted_interleave", "test_mempolicy"},

@@ -234,8 +234,9 @@ static struct page *isolate(struct test *t, struct page *page, struct page_list 
 	return page;
 }
 
-static struct page *new_page(void *arg)
+static struct page *new_page(const struct page *page, void *arg)
 {
+	(void)page;
 	return alloc_pages(((struct test *)arg)->m, GFP_HIGHUSER_MOVABLE, 0);
 }
 
@@ -300,7 +301,7 @@ static void unlocked_while_moved(struct test *t)
 	get_page(page);
 	lock_page(m, page);
 	spin_lock(&m->table[table].ptl);
-	set_migration_pte(m, page, find_vma(mm, va), table, va);
+	set_migration_pte(m, page, find_vma(mm, va), table, va, 0);
 	spin_unlock(&m->table[table].ptl);
 	world_syscall_exit();
 	assert_int_equal(0, do_munlock(m, va, PAGE_SIZE));

@@ -298,6 +298,7 @@ TEST(a_huge_page_is_split_and_its_pages_move)
 {
 	stage_begin("6.18", 1, 2, 12288 + 4096);
 	stage.knobs.thp_enabled = THP_ALWAYS;
+	stage.knobs.thp_migration = THP_MOVE_SPLIT;
 	stage_build();
 	stage_play(huge);
 	stage_strike();
