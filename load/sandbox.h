@@ -24,6 +24,7 @@
 
 #include <lua.h>
 
+#include "lib/list.h"
 #include "lib/random.h"
 #include "lib/types.h"
 
@@ -73,11 +74,12 @@ struct sandbox {
 	void (*print)(void *arg, const char *text);
 	void *print_arg;
 	void *user;
-	const char *text;  /* what was compiled, while it is read; the caller keeps it alive */
-	char path[256];    /* of the file, as its user wrote it */
-	char chunk[64];    /* Lua's short form of it, which begins every message */
-	char where[128];   /* "file:line" of the last error */
-	char message[256]; /* with end == SANDBOX_LIMIT */
+	struct list_head list; /* the user's */
+	const char *text;      /* what was compiled, while it is read; the caller keeps it alive */
+	char path[256];        /* of the file, as its user wrote it */
+	char chunk[64];        /* Lua's short form of it, which begins every message */
+	char where[128];       /* "file:line" of the last error */
+	char message[256];     /* with end == SANDBOX_LIMIT */
 };
 
 /* A state with the libraries above, and nothing loaded. NULL: no host memory. */

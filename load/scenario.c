@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <lauxlib.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,10 +139,33 @@ int scenario_load(const char *path, const struct scenario_options *opt, struct s
 	return 0;
 }
 
+/* What the body of a task is given. Constant while the run lasts, but for the scripts: tasks may be threads. */
+struct program {
+	const struct scenario *s;
+	const struct target_ops *ops;
+	const char *variant;
+	struct program *next; /* of the scenario */
+	pthread_mutex_t lock; /* of the list */
+	struct list_head
+		scripts; /* of tasks that have not ended; a run that is broken off leaves some */
+};
+
+static void free_programs(struct scenario *s)
+{
+	for (struct program *p = s->programs; p; p = p->next) {
+		struct sandbox *sb, *next;
+
+		list_for_each_entry_safe (sb, next, &p->scripts, list)
+			sandbox_free(sb);
+		pthread_mutex_destroy(&p->lock);
+	}
+}
+
 void scenario_free(struct scenario *s)
 {
 	if (!s)
 		return;
+	free_programs(s);
 	profile_free(s->profile);
 	free(s->code);
 	keep_free(&s->keep);
@@ -158,13 +182,6 @@ u32 scenario_variant(const struct scenario *s, const char *name)
 }
 
 /* ---- running ---- */
-
-/* What the body of a task is given. Constant while the run lasts: tasks may be threads. */
-struct program {
-	const struct scenario *s;
-	const struct target_ops *ops;
-	const char *variant;
-};
 
 /* The state of one task, with the file's functions in it. */
 static struct sandbox *open_task_script(struct script *sc, char *err)
@@ -184,9 +201,20 @@ static struct sandbox *open_task_script(struct script *sc, char *err)
 	return sb;
 }
 
+/* The script of a task is known to the program while it runs. */
+static void script_runs(struct program *p, struct sandbox *sb, bool runs)
+{
+	pthread_mutex_lock(&p->lock);
+	if (runs)
+		list_add_tail(&sb->list, &p->scripts);
+	else
+		list_del(&sb->list);
+	pthread_mutex_unlock(&p->lock);
+}
+
 static int run_task(void *arg, struct target_task *t, char *err)
 {
-	const struct program *p = arg;
+	struct program *p = arg;
 	struct script sc = {.program = p->s, .ops = p->ops, .variant = p->variant};
 	struct sandbox *sb = open_task_script(&sc, err);
 	int result;
@@ -204,7 +232,9 @@ static int run_task(void *arg, struct target_task *t, char *err)
 	script_push_task(sb->L);
 	for (size_t i = 0; i < ARRAY_SIZE(t->arg); i++)
 		lua_pushinteger(sb->L, t->arg[i]);
+	script_runs(p, sb, true);
 	result = sandbox_call(sb, 1 + (int)ARRAY_SIZE(t->arg), 0, err);
+	script_runs(p, sb, false);
 	sandbox_free(sb);
 	return result == -EINTR ? 0 : result; /* killed: the target knows */
 }
@@ -225,7 +255,10 @@ void scenario_request(struct scenario *s, u32 variant, u64 seed, const struct ta
 		all[n++] = v->setting[i];
 	for (u32 i = 0; i < s->nr_overrides; i++)
 		all[n++] = s->override[i];
-	*p = (struct program){.s = s, .ops = ops, .variant = v->name};
+	*p = (struct program){.s = s, .ops = ops, .variant = v->name, .next = s->programs};
+	pthread_mutex_init(&p->lock, NULL);
+	INIT_LIST_HEAD(&p->scripts);
+	s->programs = p;
 	*req = (struct target_request){
 		.scenario = s->path,
 		.variant = v->name,

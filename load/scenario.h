@@ -181,6 +181,7 @@ struct scenario {
 	size_t code_len;
 	struct scenario_options opt; /* names and limits */
 	struct keep keep;
+	struct program *programs; /* of its requests */
 };
 
 /*

@@ -65,9 +65,12 @@ static u16 *heat_find(struct sim_heat *h, u32 root, u64 region)
 
 	for (;; i++) {
 		u16 *slot = &h->hash[i % HEAT_HASH];
-		const struct heat_row *r = &h->row[*slot - 1];
+		const struct heat_row *r;
 
-		if (!*slot || (r->root == root && r->region == region))
+		if (!*slot)
+			return slot;
+		r = &h->row[*slot - 1];
+		if (r->root == root && r->region == region)
 			return slot;
 	}
 }

@@ -453,16 +453,20 @@ TEST(the_audit_finds_a_frame_in_two_places_and_one_that_is_lost)
 TEST(impossible_machines_are_refused)
 {
 	struct hw_machine *hw = null_hw(1, 1, 64);
+	struct world *w = null_create(hw);
 	struct knobs k;
 	char err[200] = "";
 
 	knobs_preset(&k, "4.0");
 	hw->range[0].nr_reserved = 64;
-	assert_null(machine_create(null_create(hw), &k, err, sizeof(err)));
+	assert_null(machine_create(w, &k, err, sizeof(err)));
+	null_destroy(w);
 	assert_non_null(strstr(err, "memory that is not reserved"));
 	hw->range[0].nr_reserved = 63;
 	err[0] = '\0';
-	assert_null(machine_create(null_create(hw), &k, err, sizeof(err)));
+	w = null_create(hw);
+	assert_null(machine_create(w, &k, err, sizeof(err)));
+	null_destroy(w);
 	assert_string_equal(err, "the machine has 4 kB of memory and is to keep 192 kB free");
 	null_hw_free(hw);
 }

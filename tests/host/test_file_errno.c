@@ -211,7 +211,7 @@ static s64 real_map(int fd, const struct step *s, int prot, int flags, char **ba
 static s64 real_call(int fd, char **base, const struct step *s)
 {
 	static char buf[P(PAGES)];
-	char *at = *base + s->offset;
+	char *at = (char *)((uintptr_t)*base + s->offset); /* offsets may be nonsense */
 
 	switch (s->call) {
 	case READ:
