@@ -23,8 +23,8 @@ static struct page_list *free_list(struct zone *z, unsigned int order, enum migr
 	return &z->free_area[order].list[mt];
 }
 
-static void add_to_free_list(struct zone *z, struct page *p, unsigned int order,
-                             enum migratetype mt, bool tail)
+static __always_inline void add_to_free_list(struct zone *z, struct page *p, unsigned int order,
+                                             enum migratetype mt, bool tail)
 {
 	p->flags = z->page_flags | 1u << PG_buddy;
 	p->index = (u64)mt << 8 | order;
@@ -35,13 +35,17 @@ static void add_to_free_list(struct zone *z, struct page *p, unsigned int order,
 	z->free_area[order].nr_free += 1;
 }
 
-static void del_from_free_list(struct zone *z, struct page *p)
+/* @p is of @order, as its index says. */
+static __always_inline void del_block_of_order(struct zone *z, struct page *p, unsigned int order)
 {
-	unsigned int order = buddy_order(p);
-
 	page_list_del(free_list(z, order, buddy_type(p)), p);
 	page_clear(p, PG_buddy);
 	z->free_area[order].nr_free -= 1;
+}
+
+static void del_from_free_list(struct zone *z, struct page *p)
+{
+	del_block_of_order(z, p, buddy_order(p));
 }
 
 /* The next block of the fresh ranges. */
@@ -66,13 +70,13 @@ static bool has_free_block(struct zone *z, unsigned int order, enum migratetype 
 }
 
 /* Takes the first block of a list; there is one. */
-static struct page *take_free_block(struct zone *z, unsigned int order, enum migratetype mt)
+static inline struct page *take_free_block(struct zone *z, unsigned int order, enum migratetype mt)
 {
 	struct page *p = page_list_first(free_list(z, order, mt));
 
-	if (!p)
+	if (unlikely(!p))
 		return carve_fresh(z);
-	del_from_free_list(z, p);
+	del_block_of_order(z, p, order);
 	return p;
 }
 
@@ -322,7 +326,7 @@ struct page *__rmqueue(struct zone *z, unsigned int order, enum migratetype mt, 
 }
 
 /* Zone and node are in the flags too, so a free block of a neighbouring zone is no buddy. */
-static bool page_is_buddy(const struct zone *z, const struct page *p, unsigned int order)
+static inline bool page_is_buddy(const struct zone *z, const struct page *p, unsigned int order)
 {
 	return p->flags == (z->page_flags | 1u << PG_buddy) && buddy_order(p) == order;
 }
@@ -331,24 +335,28 @@ static bool page_is_buddy(const struct zone *z, const struct page *p, unsigned i
  * Is the partner that the block at @pfn would merge with next, if its present buddy were free, free
  * already? Then the buddy is probably about to be freed, and this block should not be reused soon.
  */
-static bool buddy_merge_likely(const struct zone *z, u64 pfn, unsigned int order)
+static inline bool buddy_merge_likely(const struct zone *z, const struct page *map, u64 pfn,
+                                      unsigned int order)
 {
 	u64 merged = pfn & ~(1UL << order);
 	u64 partner = merged ^ (1UL << (order + 1));
 
 	if (order >= MAX_ORDER - 2)
 		return false;
-	return page_is_buddy(z, pfn_to_page(z->machine, partner), order + 1);
+	return page_is_buddy(z, map + partner, order + 1);
 }
 
-void __free_one_page(struct zone *z, u64 pfn, unsigned int order, enum migratetype mt)
+/* Gives a block back, merged as far as can be: how many times, which is still to be charged. */
+static __always_inline unsigned int free_and_merge(struct zone *z, u64 pfn, unsigned int order,
+                                                   enum migratetype mt)
 {
-	struct machine *m = z->machine;
+	const struct machine *m = z->machine;
+	struct page *map = m->mem_map;
 	unsigned int from = order;
 
 	for (; order < MAX_ORDER - 1; order++) {
 		u64 buddy_pfn = pfn ^ (1UL << order);
-		struct page *buddy = pfn_to_page(m, buddy_pfn);
+		struct page *buddy = map + buddy_pfn;
 
 		if (!page_is_buddy(z, buddy, order))
 			break;
@@ -356,12 +364,17 @@ void __free_one_page(struct zone *z, u64 pfn, unsigned int order, enum migratety
 		if (unlikely(order >= PAGEBLOCK_ORDER) && lists_follow_blocks(m) &&
 		    buddy_type(buddy) != mt)
 			set_pageblock_migratetype(z, buddy_pfn, mt);
-		del_from_free_list(z, buddy);
+		del_block_of_order(z, buddy, order);
 		pfn &= ~(1UL << order);
 	}
+	add_to_free_list(z, map + pfn, order, mt, buddy_merge_likely(z, map, pfn, order));
+	return order - from;
+}
+
+void __free_one_page(struct zone *z, u64 pfn, unsigned int order, enum migratetype mt)
+{
 	charge(COST_BUDDY);
-	charge_n(COST_BUDDY_STEP, order - from);
-	add_to_free_list(z, pfn_to_page(m, pfn), order, mt, buddy_merge_likely(z, pfn, order));
+	charge_n(COST_BUDDY_STEP, free_and_merge(z, pfn, order, mt));
 }
 
 /* The largest order of a block that begins, or ends, at @pfn and has at most @nr pages. */
@@ -371,33 +384,26 @@ static unsigned int run_order(u64 pfn, u32 nr)
 }
 
 /*
- * Page by page, what is freed of a block merges with nothing outside it before the last page; so the
- * block is freed as a whole, for what its pages would have cost.
+ * Page by page, what is freed of a block merges with nothing outside it before the last page; so a
+ * block is freed as a whole, for what its pages would have cost: all of them but one have merged.
  */
-static void free_block_of_pages(struct zone *z, u64 pfn, unsigned int order, enum migratetype mt)
-{
-	u32 nr_more = (1u << order) - 1;
-
-	charge_n(COST_BUDDY, nr_more);
-	charge_n(COST_BUDDY_STEP, nr_more);
-	__free_one_page(z, pfn, order, mt);
-}
-
 void free_run(struct zone *z, u64 pfn, u32 nr, bool upwards, enum migratetype mt)
 {
 	u64 end = pfn + nr;
+	u32 nr_merges = 0;
 
 	while (pfn < end) {
 		unsigned int order = run_order(upwards ? pfn : end, (u32)(end - pfn));
+		u64 block = upwards ? pfn : end - (1UL << order);
 
-		if (upwards) {
-			free_block_of_pages(z, pfn, order, mt);
+		nr_merges += (1u << order) - 1 + free_and_merge(z, block, order, mt);
+		if (upwards)
 			pfn += 1UL << order;
-		} else {
-			end -= 1UL << order;
-			free_block_of_pages(z, end, order, mt);
-		}
+		else
+			end = block;
 	}
+	charge_n(COST_BUDDY, nr);
+	charge_n(COST_BUDDY_STEP, nr_merges);
 }
 
 bool pfn_is_fresh(const struct zone *z, u64 pfn)
@@ -434,11 +440,26 @@ void take_buddy(struct zone *z, struct page *p)
 static void add_run(const struct zone *z, struct page_list *list, struct page *p, u32 nr,
                     enum migratetype mt)
 {
-	for (struct page *end = p + nr; p < end; p++) {
-		p->flags = z->page_flags;
-		p->index = mt;
-		page_list_add_tail(list, p);
+	u32 link = page_link_to(list, p);
+	u32 flags = z->page_flags;
+
+	for (u32 i = 0; i < nr; i++) {
+		p[i].flags = flags;
+		p[i].index = mt;
+		p[i].lru_prev = link + i - 1;
+		p[i].lru_next = link + i + 1;
 	}
+	page_list_add_run_tail(list, p, nr);
+}
+
+/* How often blocks are split for pages 1 to @last of one: for page i, as far as the alignment of i. */
+static u32 nr_splits(u32 last)
+{
+	u32 nr = 0;
+
+	while (last >>= 1)
+		nr += last; /* those that are even, of them those that are multiples of 4, ... */
+	return nr;
 }
 
 /* Frames [@start, @end), the end of a block just split, are free: largest blocks last. */
@@ -471,8 +492,7 @@ static u32 take_run(struct zone *z, u32 count, struct page_list *list, enum migr
 		add_run(z, list, p, nr, mt);
 		add_rest(z, pfn + nr, pfn + (1UL << o), mt);
 		charge_n(COST_BUDDY, nr);
-		/* The first page splits all the way; page i as far as the alignment of i. */
-		charge_n(COST_BUDDY_STEP, o + (nr - 1) - (u32)hweight64(nr - 1));
+		charge_n(COST_BUDDY_STEP, o + nr_splits(nr - 1)); /* page 0 all the way */
 		return nr;
 	}
 	return 0;

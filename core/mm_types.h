@@ -236,6 +236,12 @@ static inline struct page *page_link(const struct page_list *l, u32 link)
 	return link ? &l->base[link - 1] : NULL;
 }
 
+/* The link that stands for @p. */
+static inline u32 page_link_to(const struct page_list *l, const struct page *p)
+{
+	return (u32)(p - l->base) + 1;
+}
+
 static inline struct page *page_list_first(const struct page_list *l)
 {
 	return page_link(l, l->first);
@@ -262,6 +268,7 @@ static inline void page_list_add(struct page_list *l, struct page *p)
 /* Many pages to the head, one after the other: the list is right again when page_list_added() is told. */
 struct page_list_adding {
 	struct page_list *l;
+	struct page *base;
 	u32 first; /* what l->first will be */
 	u32 *prev; /* where that one's neighbour towards the head belongs */
 	unsigned long nr;
@@ -271,13 +278,13 @@ static inline struct page_list_adding page_list_adding(struct page_list *l)
 {
 	u32 *prev = l->first ? &l->base[l->first - 1].lru_prev : &l->last;
 
-	return (struct page_list_adding){.l = l, .first = l->first, .prev = prev};
+	return (struct page_list_adding){.l = l, .base = l->base, .first = l->first, .prev = prev};
 }
 
 static inline void page_list_add_next(struct page_list_adding *a, struct page *p)
 {
 	p->lru_next = a->first;
-	a->first = (u32)(p - a->l->base) + 1;
+	a->first = (u32)(p - a->base) + 1;
 	*a->prev = a->first;
 	a->prev = &p->lru_prev;
 	a->nr += 1;
@@ -303,6 +310,18 @@ static inline void page_list_add_tail(struct page_list *l, struct page *p)
 		l->first = link;
 	l->last = link;
 	l->nr += 1;
+}
+
+/* @nr pages from @p on, whose links to each other have been set, to the tail. */
+static inline void page_list_add_run_tail(struct page_list *l, struct page *p, u32 nr)
+{
+	u32 link = page_link_to(l, p);
+
+	p->lru_prev = l->last;
+	p[nr - 1].lru_next = 0;
+	*(l->last ? &l->base[l->last - 1].lru_next : &l->first) = link;
+	l->last = link + nr - 1;
+	l->nr += nr;
 }
 
 /* Just before @pos, which is in the list. */

@@ -395,7 +395,7 @@ static noinline __cold void bad_page(struct machine *m, struct page *page)
 /* Checks that nobody needs @p any more, and makes it blank. */
 static __always_inline void page_prepare(struct machine *m, struct page *p)
 {
-	if (unlikely((p->flags & PAGE_FLAGS_CHECK_AT_FREE) || p->refcount || p->mapcount))
+	if (unlikely((p->flags & PAGE_FLAGS_CHECK_AT_FREE) || p->refcount | p->mapcount))
 		bad_page(m, p);
 	p->flags &= ~PAGE_FLAGS_MASK;
 	p->mapping = 0;
@@ -480,7 +480,8 @@ static u32 free_block_run(struct machine *m, struct zone *z, struct per_cpu_page
                           struct page **pages, u32 nr, u32 max)
 {
 	u64 pfn = page_to_pfn(m, pages[nr - 1]);
-	const struct page *block = pfn_to_page(m, ALIGN_DOWN(pfn, PAGEBLOCK_PAGES));
+	uintptr_t block = (uintptr_t)pfn_to_page(m, ALIGN_DOWN(pfn, PAGEBLOCK_PAGES));
+	u32 zone_flags = z->page_flags;
 	enum migratetype mt = get_pageblock_migratetype(z, pfn);
 	struct page_list_adding adding = page_list_adding(&pcp->list[mt]);
 	bool watched = m->world->check || m->world->tracing;
@@ -489,8 +490,8 @@ static u32 free_block_run(struct machine *m, struct zone *z, struct per_cpu_page
 	while (adding.nr < max) {
 		struct page *page = pages[nr - 1 - adding.nr];
 
-		if (page < block || page >= block + PAGEBLOCK_PAGES ||
-		    (page->flags & ~PAGE_FLAGS_MASK) != z->page_flags)
+		if ((uintptr_t)page - block >= PAGEBLOCK_PAGES * sizeof(*page) ||
+		    (page->flags & ~PAGE_FLAGS_MASK) != zone_flags)
 			break;
 		if (unlikely(watched))
 			free_pages_prepare(m, page, 0);

@@ -140,22 +140,20 @@ static __always_inline void pcp_unlock(const struct machine *m, struct per_cpu_p
  * Takes the last page of @list off it, and up to @max with those before it whose frames are in a row
  * with it, upwards or downwards, in one pageblock. Returns how many: negative if downwards.
  */
-static s32 take_coldest(struct page_list *list, u64 pfn, u32 max)
+static __always_inline s32 take_coldest(struct page_list *list, u64 pfn, u32 max)
 {
-	const struct page *last = page_list_last(list);
-	u32 room[2] = {pfn % PAGEBLOCK_PAGES, PAGEBLOCK_PAGES - 1 - pfn % PAGEBLOCK_PAGES};
 	struct page *p = page_list_last(list);
+	u64 mt = p->index;
+	u32 link = list->last;
+	u32 below = min_t(u32, pfn % PAGEBLOCK_PAGES, link - 1); /* frames that there are */
+	u32 above = PAGEBLOCK_PAGES - 1 - pfn % PAGEBLOCK_PAGES;
+	s32 step = below && p->lru_prev == link - 1 ? -1 : 1;
 	s32 nr = 1;
-	s32 step;
 
-	if (max > 1 && p->lru_prev && room[0] && page_link(list, p->lru_prev) == last - 1)
-		step = -1;
-	else
-		step = 1;
-	max = min(max, 1 + room[step > 0]);
-	while (nr < (s32)max && p->lru_prev && page_link(list, p->lru_prev) == p + step &&
-	       p[step].index == p->index) {
+	max = min(max, 1 + (step < 0 ? below : above));
+	while (nr < (s32)max && p->lru_prev == link + (u32)step && p[step].index == mt) {
 		p += step;
+		link += (u32)step;
 		nr += 1;
 	}
 	page_list_cut_tail(list, p, (unsigned long)nr);
@@ -163,7 +161,8 @@ static s32 take_coldest(struct page_list *list, u64 pfn, u32 max)
 }
 
 /* Returns the coldest page, and up to @max of those that are in a row with it. Returns how many. */
-static u32 free_coldest(struct zone *z, struct page_list *list, unsigned int order, u32 max)
+static __always_inline u32 free_coldest(struct zone *z, struct page_list *list, unsigned int order,
+                                        u32 max)
 {
 	struct machine *m = z->machine;
 	const struct page *last = page_list_last(list);

@@ -228,9 +228,12 @@ static u32 drop_references(struct page **pages, u32 nr, struct page **dead)
 	charge_n(COST_PAGE_FLAG, nr);
 	world_order();
 	for (u32 i = 0; i < nr; i++) {
-		struct page *page = compound_head(pages[i]);
-		s32 left = page->refcount - 1;
+		struct page *page = pages[i];
+		s32 left;
 
+		if (page_is_compound(page))
+			page = compound_head(page);
+		left = page->refcount - 1;
 		VM_BUG_ON(left < 0);
 		page->refcount = left;
 		dead[nr_dead] = page;
@@ -257,8 +260,8 @@ static inline u32 lru_walk_del_run(struct lru_walk *w, struct page **dead, u32 n
 	u32 n = 1;
 
 	page_clear_lru_flags(page);
-	while (n < nr && page_list_prev(list, page) == dead[n] &&
-	       (dead[n]->flags & LRU_DEL_CLASS) == class) {
+	while (n < nr && (dead[n]->flags & LRU_DEL_CLASS) == class &&
+	       page->lru_prev == page_link_to(list, dead[n])) {
 		page = dead[n++];
 		page_clear_lru_flags(page);
 	}
@@ -343,43 +346,47 @@ static void pagevec_release(struct machine *m, struct pagevec *pvec)
 	 1u << PG_compound | LRU_ADD_SORT)
 #define LRU_ADD_NO_CLASS ~0u
 
+/*
+ * The first of @pages, and those after it that are of the same class, to the list that their flags name.
+ * Returns how many.
+ */
+static inline u32 lru_walk_add_run(struct lru_walk *w, struct page **pages, u32 nr)
+{
+	struct lruvec *lruvec = lru_walk_lock(w, pages[0]);
+	struct page_list_adding adding;
+	enum lru_list lru;
+	u32 nr_tails = 0; /* frames that they stand for besides */
+	u32 class;
+	u32 n = 0;
+
+	VM_BUG_ON(page_test(pages[0], PG_lru));
+	/* (From 4.17 on, when there was no batch yet; here it comes with that.) */
+	if (unlikely(pages[0]->flags & LRU_ADD_SORT) && mlock_today(w->m))
+		lru_add_sort(w->m, pages[0]);
+	lru = page_lru(pages[0]);
+	class = pages[0]->flags & LRU_ADD_SORT ? LRU_ADD_NO_CLASS : pages[0]->flags & LRU_ADD_CLASS;
+	adding = page_list_adding(&lruvec->list[lru]);
+	do {
+		page_set(pages[n], PG_lru);
+		page_list_add_next(&adding, pages[n]);
+		n += 1;
+	} while (n < nr && (pages[n]->flags & LRU_ADD_CLASS) == class);
+	page_list_added(&adding);
+	for (u32 i = 0; unlikely(class & 1u << PG_compound) && i < n; i++)
+		nr_tails += compound_nr(pages[i]) - 1;
+	lru_walk_count(w, lru, n, n + nr_tails);
+	return n;
+}
+
 void __pagevec_lru_add(struct machine *m, struct pagevec *pvec)
 {
 	struct lru_walk w = LRU_WALK(m);
-	struct page_list *list = NULL;
-	enum lru_list lru = 0;
-	u32 class = LRU_ADD_NO_CLASS;
-	u32 nr_alike = 0; /* not yet counted, */
-	u32 nr_tails = 0; /* and the frames that they stand for besides */
 
 	w.is_new = true;
 	span_enter(SPAN_LRU_DRAIN);
 	pagevec_prefetch(pvec->page, pvec->nr);
-	for (u32 i = 0; i < pvec->nr; i++) {
-		struct page *page = pvec->page[i];
-
-		if (unlikely((page->flags & LRU_ADD_CLASS) != class)) {
-			struct lruvec *lruvec;
-
-			VM_BUG_ON(page_test(page, PG_lru));
-			lru_walk_count(&w, lru, nr_alike, nr_alike + nr_tails);
-			nr_alike = nr_tails = 0;
-			lruvec = lru_walk_lock(&w, page);
-			/* (From 4.17 on, when there was no batch yet; here it comes with that.) */
-			if (unlikely(page->flags & LRU_ADD_SORT) && mlock_today(m))
-				lru_add_sort(m, page);
-			lru = page_lru(page);
-			list = &lruvec->list[lru];
-			class = page->flags & LRU_ADD_SORT ? LRU_ADD_NO_CLASS
-			                                   : page->flags & LRU_ADD_CLASS;
-		}
-		page_set(page, PG_lru);
-		page_list_add(list, page);
-		nr_alike += 1;
-		if (unlikely(class & 1u << PG_compound))
-			nr_tails += compound_nr(page) - 1;
-	}
-	lru_walk_count(&w, lru, nr_alike, nr_alike + nr_tails);
+	for (u32 i = 0; i < pvec->nr;)
+		i += lru_walk_add_run(&w, pvec->page + i, pvec->nr - i);
 	lru_walk_unlock(&w);
 	pagevec_release(m, pvec);
 	span_exit();

@@ -173,6 +173,8 @@ void tlb_finish_mmu(struct mmu_gather *tlb)
 
 /* ---- emptying tables ------------------------------------------------------------------------- */
 
+#define ZAP_NO_ZONE ~0u
+
 /* What one hold of a leaf table's lock has to account for. */
 struct zap_count {
 	long rss[NR_MM_COUNTERS];
@@ -336,23 +338,24 @@ static bool zap_file_page(struct mmu_gather *tlb, struct zap_count *c, struct pa
  */
 static u32 zap_anon_run(struct mmu_gather *tlb, struct zap_count *c, pte_t *pte, u32 max)
 {
-	const struct machine *m = tlb->m;
+	struct page *map = tlb->m->mem_map;
 	struct page **cursor = tlb->cursor;
-	u32 key = c->zone_key;
+	u32 alike = 1u << PG_compound | ~0u << PAGE_ZONE_SHIFT; /* flags: none, and the zone's */
+	u32 zone_flags = c->zone_key << PAGE_ZONE_SHIFT; /* one that there is */
 	u32 last_fetch = max > ZAP_PREFETCH ? max - ZAP_PREFETCH : 0;
 	u32 nr;
 
 	max = min(max, (u32)(tlb->limit - cursor) - 1);
 	for (nr = 0; nr < max; nr++) {
 		pte_t entry = pte[nr];
-		struct page *page = pfn_to_page(m, pte_pfn(entry));
+		struct page *page = map + pte_pfn(entry);
 
-		if (unlikely(!pte_present(entry) || pte_special(entry) || !page_is_anon(page) ||
-		             page_is_compound(page) || page->flags >> PAGE_ZONE_SHIFT != key ||
+		if (unlikely((entry.v & (PTE_PRESENT | PTE_SPECIAL)) != PTE_PRESENT ||
+		             (page->flags & alike) != zone_flags || !page_is_anon(page) ||
 		             page->mapcount != 1))
 			break;
-		if (nr < last_fetch)
-			zap_prefetch(m, pte + nr + ZAP_PREFETCH);
+		if (nr < last_fetch) /* if it maps nothing, no harm is done */
+			__builtin_prefetch(map + pte_pfn(pte[nr + ZAP_PREFETCH]), 1);
 		page->mapcount = 0;
 		pte[nr] = (pte_t){0};
 		*cursor++ = page;
@@ -372,7 +375,7 @@ static u32 zap_anon_run(struct mmu_gather *tlb, struct zap_count *c, pte_t *pte,
 static u64 zap_locked(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 {
 	struct machine *m = tlb->m;
-	struct zap_count c = {.zone_key = ~0u};
+	struct zap_count c = {.zone_key = ZAP_NO_ZONE};
 	u32 nr_used = m->table[table].nr_used;
 	u64 first = end; /* what was mapped, */
 	u64 last = va;   /* to be flushed */
@@ -387,7 +390,7 @@ static u64 zap_locked(struct mmu_gather *tlb, u32 table, u64 va, u64 end)
 		struct page *page;
 		u32 nr;
 
-		if (likely(!check && pte_present(entry))) {
+		if (likely(!check && pte_present(entry) && c.zone_key != ZAP_NO_ZONE)) {
 			nr = zap_anon_run(tlb, &c, pte,
 			                  min(nr_used, (u32)((end - va) >> PAGE_SHIFT)));
 			if (nr) {
