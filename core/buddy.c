@@ -346,8 +346,7 @@ static inline bool buddy_merge_likely(const struct zone *z, const struct page *m
 	return page_is_buddy(z, map + partner, order + 1);
 }
 
-/* Gives a block back, merged as far as can be: how many times, which is still to be charged. */
-static __always_inline unsigned int free_and_merge(struct zone *z, u64 pfn, unsigned int order,
+static __always_inline u32 free_and_merge(struct zone *z, u64 pfn, unsigned int order,
                                                    enum migratetype mt)
 {
 	const struct machine *m = z->machine;
@@ -371,10 +370,14 @@ static __always_inline unsigned int free_and_merge(struct zone *z, u64 pfn, unsi
 	return order - from;
 }
 
+u32 free_block(struct zone *z, u64 pfn, unsigned int order, enum migratetype mt)
+{
+	return free_and_merge(z, pfn, order, mt);
+}
+
 void __free_one_page(struct zone *z, u64 pfn, unsigned int order, enum migratetype mt)
 {
-	charge(COST_BUDDY);
-	charge_n(COST_BUDDY_STEP, free_and_merge(z, pfn, order, mt));
+	charge_free_blocks(1, free_block(z, pfn, order, mt));
 }
 
 /* The largest order of a block that begins, or ends, at @pfn and has at most @nr pages. */
@@ -387,7 +390,7 @@ static unsigned int run_order(u64 pfn, u32 nr)
  * Page by page, what is freed of a block merges with nothing outside it before the last page; so a
  * block is freed as a whole, for what its pages would have cost: all of them but one have merged.
  */
-void free_run(struct zone *z, u64 pfn, u32 nr, bool upwards, enum migratetype mt)
+u32 free_run(struct zone *z, u64 pfn, u32 nr, bool upwards, enum migratetype mt)
 {
 	u64 end = pfn + nr;
 	u32 nr_merges = 0;
@@ -402,8 +405,7 @@ void free_run(struct zone *z, u64 pfn, u32 nr, bool upwards, enum migratetype mt
 		else
 			end = block;
 	}
-	charge_n(COST_BUDDY, nr);
-	charge_n(COST_BUDDY_STEP, nr_merges);
+	return nr_merges;
 }
 
 bool pfn_is_fresh(const struct zone *z, u64 pfn)

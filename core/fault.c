@@ -112,7 +112,7 @@ void fault_init(struct machine *m)
 }
 
 /* A read that came after a fold of @cpu has found the line elsewhere. Returns what that takes, ns. */
-static u32 pay_line(struct world_cpu *c, u16 cpu)
+static __always_inline u32 pay_line(struct world_cpu *c, u16 cpu)
 {
 	enum world_cost cost = world_distance(c, cpu);
 

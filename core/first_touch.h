@@ -59,6 +59,7 @@ static __always_inline int first_touch(struct machine *m, struct mm_struct *mm, 
 {
 	const struct first_touch *t = &m->first_touch;
 	struct world_cpu *c = world_self;
+	struct cpu_data *cpu = this_cpu(m);
 	struct vm_area_struct *vma = mm->vmacache;
 	u32 table = (u32)mm->leaf_cache;
 	struct rw_semaphore *sem;
@@ -76,7 +77,7 @@ static __always_inline int first_touch(struct machine *m, struct mm_struct *mm, 
 	sem = first_touch_lock(m, mm, vma, va);
 	if (unlikely(!sem))
 		return VM_FAULT_FALLBACK;
-	in_run = this_cpu(m)->ahead.nr_left;
+	in_run = cpu->ahead.nr_left;
 	pte = pt_entry(m, table, va);
 	if (unlikely(!pte_none(*pte) || !alloc_is_easy(m, GFP_HIGHUSER_MOVABLE, false, &e)))
 		return VM_FAULT_FALLBACK;
@@ -92,11 +93,11 @@ static __always_inline int first_touch(struct machine *m, struct mm_struct *mm, 
 			world_order(); /* if counting it has taken time */
 	}
 	if (in_run)
-		this_cpu(m)->ahead.nr_left -= 1;
-	else if (unlikely(this_cpu(m)->ahead.nr))
-		late += pay_ahead_reads(&this_cpu(m)->ahead);
+		cpu->ahead.nr_left -= 1;
+	else if (cpu->ahead.nr)
+		late += pay_ahead_reads(&cpu->ahead);
 	pt = &m->table[table];
-	pvec = &this_cpu(m)->pvec.lru_add[m->lru_add_new_anon];
+	pvec = &cpu->pvec.lru_add[m->lru_add_new_anon];
 	if (unlikely(!page || !__spin_is_at_hand(c, &pt->ptl) || !pte_none(*pte) ||
 	             pvec->nr + 1 >= m->knob.lru_batch))
 		return first_touch_slow(
@@ -213,15 +214,17 @@ static __always_inline void touch_run_map(struct machine *m, const struct touch_
                                           u32 nr)
 {
 	struct page_list *list = r->e.list;
+	struct page *base = list->base - 1; /* link 1 is the first frame */
 	struct page **cursor = r->pvec->page + r->pvec->nr;
+	u32 first = list->first;
 	u32 mapping = anon_vma_mapping(m, r->vma->anon_vma);
 	u32 flags = m->first_touch.page_flags;
 	u64 index = vma_index(r->vma, va);
 
 	for (u32 i = 0; i < nr; i++) {
-		struct page *page = page_list_first(list);
+		struct page *page = base + first;
 
-		list->first = page->lru_next;
+		first = page->lru_next;
 		page->lru_prev = 0;
 		page->flags |= flags;
 		page->refcount = 2; /* the pte's, and the batch's */
@@ -232,6 +235,7 @@ static __always_inline void touch_run_map(struct machine *m, const struct touch_
 		r->pte[i] = pte_make(page_to_pfn(m, page),
 		                     PTE_PRESENT | PTE_USER | PTE_ACCESSED | PTE_DIRTY | PTE_WRITE);
 	}
+	list->first = first;
 	page_list_cut_head(list, nr);
 	r->pvec->nr += nr;
 	r->pt->nr_used += nr;
@@ -295,7 +299,7 @@ static noinline u32 first_touches(struct machine *m, struct mm_struct *mm, u64 v
 	struct ahead_reads *ahead = &this_cpu(m)->ahead;
 	u64 end = world_own_until(c);
 	struct touch_run r;
-	u64 first, order;
+	u64 first, order, period;
 	u32 nr;
 
 	if (!touch_run_prepare(m, mm, va, &r))
@@ -304,12 +308,13 @@ static noinline u32 first_touches(struct machine *m, struct mm_struct *mm, u64 v
 	first = c->clock + t->sem_ns + t->take_ns +
 	        r.pcp_ns; /* the first fault's last order point */
 	order = first;
+	period = r.touch_ns + gap_ns;
 	for (nr = 0; nr < max && pte_none(r.pte[nr]) && order < end; nr++)
-		order += r.touch_ns + gap_ns;
+		order += period;
 	if (nr < 2)
 		return 0;
-	if (order - r.touch_ns - gap_ns >= c->turn)
-		*ahead = (struct ahead_reads){&r.e.zone->stat, first, r.touch_ns + gap_ns, nr, 0};
+	if (order - period >= c->turn)
+		*ahead = (struct ahead_reads){&r.e.zone->stat, first, period, nr, 0};
 	if (unlikely(single)) {
 		ahead->nr_left = nr;
 		return 0;

@@ -473,14 +473,14 @@ static void free_pages_count(struct machine *m, struct per_cpu_pages *pcp, u32 n
 }
 
 /*
- * The last of @pages, and those before it that are of its zone and pageblock, at most @max, to the list of
- * that block, and blank. Returns how many.
+ * The last of @pages, and those before it that are of its zone and whose pageblocks have the type of its own, at
+ * most @max, to the list of that type, and blank. Returns how many.
  */
-static u32 free_block_run(struct machine *m, struct zone *z, struct per_cpu_pages *pcp,
+static u32 free_type_run(struct machine *m, struct zone *z, struct per_cpu_pages *pcp,
                           struct page **pages, u32 nr, u32 max)
 {
 	u64 pfn = page_to_pfn(m, pages[nr - 1]);
-	uintptr_t block = (uintptr_t)pfn_to_page(m, ALIGN_DOWN(pfn, PAGEBLOCK_PAGES));
+	u64 block = pfn / PAGEBLOCK_PAGES;
 	u32 zone_flags = z->page_flags;
 	enum migratetype mt = get_pageblock_migratetype(z, pfn);
 	struct page_list_adding adding = page_list_adding(&pcp->list[mt]);
@@ -490,9 +490,14 @@ static u32 free_block_run(struct machine *m, struct zone *z, struct per_cpu_page
 	while (adding.nr < max) {
 		struct page *page = pages[nr - 1 - adding.nr];
 
-		if ((uintptr_t)page - block >= PAGEBLOCK_PAGES * sizeof(*page) ||
-		    (page->flags & ~PAGE_FLAGS_MASK) != zone_flags)
+		if ((page->flags & ~PAGE_FLAGS_MASK) != zone_flags)
 			break;
+		pfn = page_to_pfn(m, page);
+		if (pfn / PAGEBLOCK_PAGES != block) {
+			if (get_pageblock_migratetype(z, pfn) != mt)
+				break;
+			block = pfn / PAGEBLOCK_PAGES;
+		}
 		if (unlikely(watched))
 			free_pages_prepare(m, page, 0);
 		else
@@ -506,7 +511,7 @@ static u32 free_block_run(struct machine *m, struct zone *z, struct per_cpu_page
 
 /*
  * To 4.0's lists, checked first: free_pcp_fast() for many, the charge and the look-ups once for a run
- * of pages of a zone, or of a pageblock.
+ * of pages of a zone, or of a type.
  */
 static void free_pages_fixed(struct machine *m, struct page **pages, u32 nr)
 {
@@ -532,8 +537,8 @@ static void free_pages_fixed(struct machine *m, struct page **pages, u32 nr)
 			nr -= 1;
 			continue;
 		}
-		n = free_block_run(m, z, pcp, pages, nr,
-		                   (u32)(pcp->high - pcp->count - 1) - nr_given);
+		n = free_type_run(m, z, pcp, pages, nr,
+		                  (u32)(pcp->high - pcp->count - 1) - nr_given);
 		nr_given += n;
 		nr -= n;
 	}

@@ -157,8 +157,16 @@ struct page *__rmqueue(struct zone *z, unsigned int order, enum migratetype mt, 
 /* Gives a block back, merged as far as can be. zone->lock held; NR_FREE_PAGES is the caller's. */
 void __free_one_page(struct zone *z, u64 pfn, unsigned int order, enum migratetype mt);
 
-/* The same for @nr single pages in a row, from the first or (not @upwards) from the last one on. */
-void free_run(struct zone *z, u64 pfn, u32 nr, bool upwards, enum migratetype mt);
+/* The same, for the caller to charge: returns how many merges it took. */
+u32 free_block(struct zone *z, u64 pfn, unsigned int order, enum migratetype mt);
+static inline void charge_free_blocks(u32 nr, u32 nr_merges)
+{
+	charge_n(COST_BUDDY, nr);
+	charge_n(COST_BUDDY_STEP, nr_merges);
+}
+
+/* So for @nr single pages in a row, from the first or (not @upwards) from the last one on. */
+u32 free_run(struct zone *z, u64 pfn, u32 nr, bool upwards, enum migratetype mt);
 
 /* Up to @count blocks to the tail of @list, in one hold of zone->lock. Returns how many. */
 u32 rmqueue_bulk(struct zone *z, unsigned int order, u32 count, struct page_list *list,

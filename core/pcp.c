@@ -160,9 +160,12 @@ static __always_inline s32 take_coldest(struct page_list *list, u64 pfn, u32 max
 	return nr * step;
 }
 
-/* Returns the coldest page, and up to @max of those that are in a row with it. Returns how many. */
+/*
+ * Returns the coldest page, and up to @max of those that are in a row with it. Returns how many; what they
+ * merged is added to @nr_merges, for the caller to charge.
+ */
 static __always_inline u32 free_coldest(struct zone *z, struct page_list *list, unsigned int order,
-                                        u32 max)
+                                        u32 max, u32 *nr_merges)
 {
 	struct machine *m = z->machine;
 	const struct page *last = page_list_last(list);
@@ -175,20 +178,22 @@ static __always_inline u32 free_coldest(struct zone *z, struct page_list *list, 
 	if (pcp_is_auto(m))
 		mt = get_pageblock_migratetype(z, pfn);
 	if (order)
-		__free_one_page(z, pfn, order, mt);
+		*nr_merges += free_block(z, pfn, order, mt);
 	else
-		free_run(z, run > 0 ? pfn : pfn - nr + 1, nr, run > 0, mt);
+		*nr_merges += free_run(z, run > 0 ? pfn : pfn - nr + 1, nr, run > 0, mt);
 	return nr;
 }
 
 /* 4.0: one from each type in turn, two from each if one type is empty, all from the last. */
 static void free_bulk_fixed(struct zone *z, struct per_cpu_pages *pcp, s32 count)
 {
+	u32 nr_all = (u32)count;
+	u32 nr_merges = 0;
 	int mt = 0;
 	s32 batch = 0;
 
 	pcp->count -= count;
-	mod_zone_state_steps(z, NR_FREE_PAGES, 1, (u32)count);
+	mod_zone_state_steps(z, NR_FREE_PAGES, 1, nr_all);
 	z->nr_free += count;
 	while (count) {
 		do {
@@ -198,12 +203,14 @@ static void free_bulk_fixed(struct zone *z, struct per_cpu_pages *pcp, s32 count
 		if (batch == MIGRATE_PCPTYPES)
 			batch = count;
 		do {
-			u32 nr = free_coldest(z, &pcp->list[mt], 0, (u32)min(batch, count));
+			u32 nr = free_coldest(z, &pcp->list[mt], 0, (u32)min(batch, count),
+			                      &nr_merges);
 
 			count -= (s32)nr;
 			batch -= (s32)nr;
 		} while (count && batch && !page_list_empty(&pcp->list[mt]));
 	}
+	charge_free_blocks(nr_all, nr_merges);
 }
 
 /* 6.18: list @first to its end, then the next ones, until @count pages have gone. */
@@ -214,14 +221,16 @@ static void free_bulk_auto(struct zone *z, struct per_cpu_pages *pcp, s32 count,
 	while (count > 0) {
 		struct page_list *list = &pcp->list[i];
 		unsigned int order = (unsigned int)i / MIGRATE_PCPTYPES;
+		u32 nr_merges = 0;
 		u32 nr = 0;
 
 		while (count > 0 && !page_list_empty(list)) {
-			u32 n = free_coldest(z, list, order, (u32)count);
+			u32 n = free_coldest(z, list, order, (u32)count, &nr_merges);
 
 			nr += n;
 			count -= (s32)(n << order);
 		}
+		charge_free_blocks(nr, nr_merges);
 		pcp->count -= (s32)(nr << order);
 		mod_zone_state_steps(z, NR_FREE_PAGES, 1 << order, nr);
 		z->nr_free += (long)nr << order;

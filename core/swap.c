@@ -257,13 +257,17 @@ static inline u32 lru_walk_del_run(struct lru_walk *w, struct page **dead, u32 n
 	struct page_list *list = &lruvec->list[lru];
 	struct page *page = dead[0];
 	u32 class = page->flags & LRU_DEL_CLASS;
-	u32 n = 1;
+	u32 n;
 
 	page_clear_lru_flags(page);
-	while (n < nr && (dead[n]->flags & LRU_DEL_CLASS) == class &&
-	       page->lru_prev == page_link_to(list, dead[n])) {
-		page = dead[n++];
-		page_clear_lru_flags(page);
+	for (n = 1; n < nr; n++) {
+		struct page *next = dead[n];
+
+		if ((next->flags & LRU_DEL_CLASS) != class ||
+		    page->lru_prev != page_link_to(list, next))
+			break;
+		page_clear_lru_flags(next);
+		page = next;
 	}
 	page_list_cut(list, page, dead[0], n);
 	lru_walk_count(w, lru, n, -(long)n);
@@ -352,25 +356,28 @@ static void pagevec_release(struct machine *m, struct pagevec *pvec)
  */
 static inline u32 lru_walk_add_run(struct lru_walk *w, struct page **pages, u32 nr)
 {
-	struct lruvec *lruvec = lru_walk_lock(w, pages[0]);
+	struct page *page = pages[0];
+	struct lruvec *lruvec = lru_walk_lock(w, page);
 	struct page_list_adding adding;
 	enum lru_list lru;
 	u32 nr_tails = 0; /* frames that they stand for besides */
 	u32 class;
 	u32 n = 0;
 
-	VM_BUG_ON(page_test(pages[0], PG_lru));
+	VM_BUG_ON(page_test(page, PG_lru));
 	/* (From 4.17 on, when there was no batch yet; here it comes with that.) */
-	if (unlikely(pages[0]->flags & LRU_ADD_SORT) && mlock_today(w->m))
-		lru_add_sort(w->m, pages[0]);
-	lru = page_lru(pages[0]);
-	class = pages[0]->flags & LRU_ADD_SORT ? LRU_ADD_NO_CLASS : pages[0]->flags & LRU_ADD_CLASS;
+	if (unlikely(page->flags & LRU_ADD_SORT) && mlock_today(w->m))
+		lru_add_sort(w->m, page);
+	lru = page_lru(page);
+	class = page->flags & LRU_ADD_SORT ? LRU_ADD_NO_CLASS : page->flags & LRU_ADD_CLASS;
 	adding = page_list_adding(&lruvec->list[lru]);
 	do {
-		page_set(pages[n], PG_lru);
-		page_list_add_next(&adding, pages[n]);
-		n += 1;
-	} while (n < nr && (pages[n]->flags & LRU_ADD_CLASS) == class);
+		page_set(page, PG_lru);
+		page_list_add_next(&adding, page);
+		if (++n == nr)
+			break;
+		page = pages[n];
+	} while ((page->flags & LRU_ADD_CLASS) == class);
 	page_list_added(&adding);
 	for (u32 i = 0; unlikely(class & 1u << PG_compound) && i < n; i++)
 		nr_tails += compound_nr(pages[i]) - 1;
