@@ -346,8 +346,9 @@ static inline bool buddy_merge_likely(const struct zone *z, const struct page *m
 	return page_is_buddy(z, map + partner, order + 1);
 }
 
+/* free_block(), inline where single pages are freed in runs. */
 static __always_inline u32 free_and_merge(struct zone *z, u64 pfn, unsigned int order,
-                                                   enum migratetype mt)
+                                          enum migratetype mt)
 {
 	const struct machine *m = z->machine;
 	struct page *map = m->mem_map;

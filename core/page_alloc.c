@@ -477,7 +477,7 @@ static void free_pages_count(struct machine *m, struct per_cpu_pages *pcp, u32 n
  * most @max, to the list of that type, and blank. Returns how many.
  */
 static u32 free_type_run(struct machine *m, struct zone *z, struct per_cpu_pages *pcp,
-                          struct page **pages, u32 nr, u32 max)
+                         struct page **pages, u32 nr, u32 max)
 {
 	u64 pfn = page_to_pfn(m, pages[nr - 1]);
 	u64 block = pfn / PAGEBLOCK_PAGES;

@@ -228,12 +228,9 @@ static u32 drop_references(struct page **pages, u32 nr, struct page **dead)
 	charge_n(COST_PAGE_FLAG, nr);
 	world_order();
 	for (u32 i = 0; i < nr; i++) {
-		struct page *page = pages[i];
-		s32 left;
+		struct page *page = compound_head(pages[i]);
+		s32 left = page->refcount - 1;
 
-		if (page_is_compound(page))
-			page = compound_head(page);
-		left = page->refcount - 1;
 		VM_BUG_ON(left < 0);
 		page->refcount = left;
 		dead[nr_dead] = page;

@@ -341,7 +341,7 @@ static u32 zap_anon_run(struct mmu_gather *tlb, struct zap_count *c, pte_t *pte,
 	struct page *map = tlb->m->mem_map;
 	struct page **cursor = tlb->cursor;
 	u32 alike = 1u << PG_compound | ~0u << PAGE_ZONE_SHIFT; /* flags: none, and the zone's */
-	u32 zone_flags = c->zone_key << PAGE_ZONE_SHIFT; /* one that there is */
+	u32 zone_flags = c->zone_key << PAGE_ZONE_SHIFT;        /* one that there is */
 	u32 last_fetch = max > ZAP_PREFETCH ? max - ZAP_PREFETCH : 0;
 	u32 nr;
 
