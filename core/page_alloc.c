@@ -395,7 +395,7 @@ static noinline __cold void bad_page(struct machine *m, struct page *page)
 /* Checks that nobody needs @p any more, and makes it blank. */
 static __always_inline void page_prepare(struct machine *m, struct page *p)
 {
-	if (unlikely((p->flags & PAGE_FLAGS_CHECK_AT_FREE) || p->refcount | p->mapcount))
+	if (unlikely((p->flags & PAGE_FLAGS_CHECK_AT_FREE) || (p->refcount | p->mapcount)))
 		bad_page(m, p);
 	p->flags &= ~PAGE_FLAGS_MASK;
 	p->mapping = 0;

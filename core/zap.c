@@ -334,14 +334,15 @@ static bool zap_file_page(struct mmu_gather *tlb, struct zap_count *c, struct pa
 /*
  * The entries from @pte on, at most @max, that map a single anonymous page of the zone being counted, and are
  * the only ones that do: nearly all. What they have in common is accounted once, so that a page costs 32
- * instructions and not 73. Returns how many; one place of the gather stays free.
+ * instructions and not 73. Returns how many; one place of the gather stays free. There must be such a zone:
+ * ZAP_NO_ZONE, shifted, could be another's flags.
  */
 static u32 zap_anon_run(struct mmu_gather *tlb, struct zap_count *c, pte_t *pte, u32 max)
 {
 	struct page *map = tlb->m->mem_map;
 	struct page **cursor = tlb->cursor;
-	u32 alike = 1u << PG_compound | ~0u << PAGE_ZONE_SHIFT; /* flags: none, and the zone's */
-	u32 zone_flags = c->zone_key << PAGE_ZONE_SHIFT;        /* one that there is */
+	u32 alike = 1u << PG_compound | ~0u << PAGE_ZONE_SHIFT; /* flags: not set, and the zone's */
+	u32 zone_flags = c->zone_key << PAGE_ZONE_SHIFT;
 	u32 last_fetch = max > ZAP_PREFETCH ? max - ZAP_PREFETCH : 0;
 	u32 nr;
 
