@@ -253,8 +253,7 @@ TEST(memory_is_bounded)
 		"local s = 'x' while true do s = s .. s end",
 		"local s = ('x'):rep(20000000) return s:gsub('x', 'yyyyyyyy')",
 		"local s = ('x'):rep(30000000) return s:upper() .. s:lower()",
-		"local t = {('x'):rep(1000000)} for i = 2, 100 do t[i] = t[1] end return "
-		"table.concat(t)",
+		"local t = {} for i = 1, 100 do t[i] = ('x'):rep(1e6) end return table.concat(t)",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(huge); i++)
@@ -332,12 +331,14 @@ static int kill_me(lua_State *L)
 
 TEST(a_kill_is_not_caught)
 {
+	static const char closes_for_ever[] =
+		"local x <close> = setmetatable({}, {__close = function() while true do end end}) "
+		"kill()";
 	static const char *const codes[] = {
 		"kill()",
 		"pcall(kill) survived()",
 		"xpcall(kill, function() survived() end) survived()",
-		"local x <close> = setmetatable({}, {__close = function() while true do end end}) "
-		"kill()",
+		closes_for_ever,
 		"pcall(table.sort, {2, 1}, kill) survived()",
 		"pcall(string.gsub, 'x', 'x', kill) survived()",
 		"tostring(setmetatable({}, {__tostring = kill})) survived()",
