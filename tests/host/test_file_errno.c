@@ -251,7 +251,7 @@ static s64 real_call(int fd, char **base, const struct step *s)
 	case PROTECT_WRITE:
 		return host_value(mprotect(at, s->length, PROT_READ | PROT_WRITE));
 	case LOCK:
-		return host_value(mlock(at, s->length));
+		return host_value(kernel_mlock(at, s->length));
 	case UNMAP:
 		return host_value(munmap(at, s->length));
 	case FILE_RANDOM:

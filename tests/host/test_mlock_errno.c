@@ -176,17 +176,17 @@ static int host_call(char *base, const struct step *s)
 
 	switch (s->call) {
 	case MLOCK:
-		return host_result(mlock(at, s->length));
+		return host_result(kernel_mlock(at, s->length));
 	case LOCK_ONFAULT:
 		return host_result(mlock2(at, s->length, MLOCK_ONFAULT));
 	case MLOCK_BAD_FLAG:
 		return host_result(mlock2(at, s->length, 2));
 	case MUNLOCK:
-		return host_result(munlock(at, s->length));
+		return host_result(kernel_munlock(at, s->length));
 	case MLOCKALL:
-		return host_result(mlockall((int)s->offset));
+		return host_result(kernel_mlockall((int)s->offset));
 	case MUNLOCKALL:
-		return host_result(munlockall());
+		return host_result(kernel_munlockall());
 	case MMAP_LOCKED:
 		return host_map(s, MAP_LOCKED);
 	case MMAP_POPULATE:

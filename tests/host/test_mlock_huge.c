@@ -153,13 +153,13 @@ static s64 host_call(char *base, const struct step *s)
 			((volatile char *)at)[i] = 1;
 		break;
 	case MLOCK:
-		rc = mlock(at, len);
+		rc = kernel_mlock(at, len);
 		break;
 	case LOCK_ONFAULT:
 		rc = mlock2(at, len, MLOCK_ONFAULT);
 		break;
 	case MUNLOCK:
-		rc = munlock(at, len);
+		rc = kernel_munlock(at, len);
 		break;
 	case DONTNEED:
 		rc = madvise(at, len, MADV_DONTNEED);

@@ -257,7 +257,7 @@ static int host_call(char *base, const struct step *s)
 	case TOUCH:
 		return host_touch(at);
 	case LOCK:
-		return host_result(mlock(at, s->len) == 0);
+		return host_result(kernel_mlock(at, s->len) == 0);
 	case SETPOL:
 		return host_result(syscall(SYS_set_mempolicy, host_mode[s->flags], &s->to, 64) ==
 		                   0);

@@ -11,7 +11,9 @@
 #include "tests/test.h"
 
 #include <errno.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "core/knobs.h"
 #include "core/mm.h"
@@ -46,6 +48,27 @@ struct twin {
 	u64 files_bytes; /* the simulated machine has a disk of that size for files */
 	void (*prepare)(struct twin_sim *s); /* before its task runs; NULL: nothing */
 };
+
+/* This kernel's calls that lock memory: AddressSanitizer replaces the C library's by ones that do nothing. */
+static inline long kernel_mlock(const void *at, size_t len)
+{
+	return syscall(SYS_mlock, at, len);
+}
+
+static inline long kernel_munlock(const void *at, size_t len)
+{
+	return syscall(SYS_munlock, at, len);
+}
+
+static inline long kernel_mlockall(int flags)
+{
+	return syscall(SYS_mlockall, flags);
+}
+
+static inline long kernel_munlockall(void)
+{
+	return syscall(SYS_munlockall);
+}
 
 static bool twin_run_host(const struct twin *twin, u32 row, struct twin_result *r)
 {
