@@ -158,7 +158,7 @@ static void metric_row(struct grid *grid, const char *title, const char *metric,
 		grid_cell(grid, "%s", c->n > 1 ? format_effect(text, c->g) : "-");
 	}
 	grid_cell(grid, c->n > 1 ? "%.4f" : "-", c->p);
-	grid_cell(grid, "%s", c->significant ? metric_judgement(metric, c->base, c->value) : "");
+	grid_cell(grid, "%s", metric_judgement(metric, c));
 }
 
 static void print_times(const struct results *r, const struct result_column *a,

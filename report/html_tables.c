@@ -41,7 +41,7 @@ static void metric_row(struct html *h, const struct html_group *g, const char *m
 	html_print(h, "<tr>");
 	html_cell(h, "td", NULL, "%s", title);
 	for (u32 i = 0; i < g->nr; i++) {
-		const char *class = NULL;
+		const char *class;
 		struct comparison c;
 		struct summary s;
 
@@ -58,12 +58,11 @@ static void metric_row(struct html *h, const struct html_group *g, const char *m
 		if (i) {
 			column_compare(g->r, g->column[0], g->column[i], metric, &c);
 			format_comparison(change, &c);
-			if (c.significant)
-				class = metric_judgement(metric, c.base, c.value);
+			class = metric_judgement(metric, &c);
 			html_print(h, " <span class=\"%s\">%s</span>",
-			           class && strcmp(class, "better") == 0  ? "good"
-			           : class && strcmp(class, "worse") == 0 ? "bad"
-			                                                  : "",
+			           strcmp(class, "better") == 0  ? "good"
+			           : strcmp(class, "worse") == 0 ? "bad"
+			                                         : "",
 			           change);
 		}
 		html_print(h, "</td>");

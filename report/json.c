@@ -305,8 +305,7 @@ static json_t *comparison_of(const char *metric, const struct comparison *c)
 	}
 	set(j, "significant", json_boolean(c->significant));
 	set(j, "change", text(format_comparison(change, c)));
-	set(j, "judgement",
-	    text(c->significant ? metric_judgement(metric, c->base, c->value) : ""));
+	set(j, "judgement", text(metric_judgement(metric, c)));
 	return j;
 }
 

@@ -97,7 +97,7 @@ static void comparison_cells(FILE *f, const char *metric, const struct compariso
 	cell(f, c->n > 1 ? "%.4f" : "-", c->p);
 	cell_text(f, c->n > 1 ? format_effect(change, c->g) : "-");
 	cell_text(f, format_comparison(change, c));
-	cell(f, "%s", c->significant ? metric_judgement(metric, c->base, c->value) : "");
+	cell(f, "%s", metric_judgement(metric, c));
 	fputs("|\n", f);
 }
 

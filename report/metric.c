@@ -212,12 +212,20 @@ const char *metric_unit(const char *metric)
 	return counter_is_amount(metric) ? "pages" : "events";
 }
 
-const char *metric_judgement(const char *metric, double base, double value)
+double metric_least(const char *metric, double base, double elapsed)
+{
+	if (strcmp(metric_unit(metric), "s") == 0)
+		base = max(fabs(base), elapsed);
+	return 0.0005 * fabs(base);
+}
+
+const char *metric_judgement(const char *metric, const struct comparison *c)
 {
 	enum metric_good good = metric_good(metric);
 
-	/* What prints as 0.0 % may be significant where the runs hardly vary, but it is of no use to anybody. */
-	if (good == METRIC_NEUTRAL || fabs(value - base) < 0.0005 * fabs(base) || base == value)
+	/* Where runs hardly vary what is of no use to anybody may be significant. */
+	if (!c->significant || good == METRIC_NEUTRAL || c->base == c->value ||
+	    fabs(c->value - c->base) < c->least)
 		return "";
-	return (value < base) == (good == METRIC_LESS) ? "better" : "worse";
+	return (c->value < c->base) == (good == METRIC_LESS) ? "better" : "worse";
 }

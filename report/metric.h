@@ -8,6 +8,7 @@
 #define REPORT_METRIC_H
 
 #include "report/record.h"
+#include "report/stats.h"
 
 enum metric_good {
 	METRIC_NEUTRAL, /* neither: that more pages were allocated is no merit and no fault */
@@ -21,8 +22,15 @@ enum metric_good metric_good(const char *metric);
 /* What @metric is counted in: "s", "%", "pages/s", "pages", "" (a share) or "events". */
 const char *metric_unit(const char *metric);
 
-/* "better", "worse", or "" if the change from @base to @value is neither, or less than 0.05 %. */
-const char *metric_judgement(const char *metric, double base, double value);
+/*
+ * The smallest difference of @metric that is worth a judgement: 0.05 %, which would print as 0.1 %, of @base. Of a
+ * time that is a part of the run, such as "user", 0.05 % of @elapsed: a microsecond more in five seconds is no loss,
+ * though it be five times what it was, or there was nothing before.
+ */
+double metric_least(const char *metric, double base, double elapsed);
+
+/* "better", "worse", or "" if @c is not significant, the change is neither, or smaller than c->least. */
+const char *metric_judgement(const char *metric, const struct comparison *c);
 
 struct metric_info {
 	const char *name;  /* as record_metric() knows it: "kswapd_efficiency" */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/metric.h"
+
 void result_axis_free(struct result_axis *a)
 {
 	for (u32 i = 0; i < a->nr_values; i++)
@@ -96,6 +98,7 @@ void columns_compare(const struct results *rb, const struct result_column *base,
 	u32 room = min(rb->nr_seeds, rv->nr_seeds);
 	double *b = report_alloc(room, sizeof(*b));
 	double *v = report_alloc(room, sizeof(*v));
+	struct summary s;
 	u32 n = 0;
 
 	for (u32 i = 0; i < room; i++)
@@ -106,9 +109,9 @@ void columns_compare(const struct results *rb, const struct result_column *base,
 	compare_pairs(b, v, n, rb->nr_seeds ? rb->seed[0] : 0, out);
 	out->base_missing = !column_has(rb, base, metric);
 	out->value_missing = !column_has(rv, c, metric);
+	column_summary(rb, base, "elapsed", &s);
+	out->least = metric_least(metric, out->base, s.mean);
 	if (!n) { /* one side may still be shown */
-		struct summary s;
-
 		column_summary(rb, base, metric, &s);
 		out->base = s.mean;
 		column_summary(rv, c, metric, &s);

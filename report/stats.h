@@ -57,6 +57,7 @@ struct comparison {
 	double ratio_hi;
 	double g; /* Hedges' g: the difference in standard deviations; NAN where there are none */
 	double p;
+	double least; /* a smaller difference is nothing to judge, however sure (set by column_compare()) */
 	bool judged; /* enough pairs to call a difference significant at all */
 	bool significant;
 	bool base_missing; /* a side does not have the metric at all (set by column_compare()) */

@@ -106,14 +106,6 @@ void text_records(FILE *f, const struct text_group *g, const char *metric)
 	grid_free(&grid);
 }
 
-/* "~", "better", "worse"; of too few pairs, nothing. */
-static const char *answer(const char *metric, const struct comparison *c)
-{
-	if (!c->judged || c->base_missing || c->value_missing)
-		return "";
-	return c->significant ? metric_judgement(metric, c->base, c->value) : "~";
-}
-
 /* Of "time", which the tasks take themselves, there is only where they do. */
 static const char *const time_metric[] = {"elapsed", "sys", "user", "time"};
 
@@ -138,24 +130,16 @@ static void each_comparison(struct grid *grid, const struct text_group *g,
 	}
 }
 
-/* Of one pair there is neither an interval nor a p. */
+/* Of one pair there is neither an interval nor a p; to nothing there is no ratio. */
 static void ratio_row(struct grid *grid, const char *metric, const struct comparison *c)
 {
 	char change[FORMAT_MAX];
 
-	if (c->base == 0)
-		grid_cell(grid, "%s", "");
-	else
-		grid_cell(grid, "%.3f", c->ratio);
-	if (c->base == 0 || c->n < 2) {
-		grid_cell(grid, c->base == 0 ? "" : "-");
-		grid_cell(grid, c->base == 0 ? "" : "-");
-	} else {
-		grid_cell(grid, "[%.3f, %.3f]", c->ratio_lo, c->ratio_hi);
-		grid_cell(grid, "%.4f", c->p);
-	}
+	grid_cell(grid, c->base == 0 ? "-" : "%.3f", c->ratio);
+	grid_cell(grid, c->base == 0 || c->n < 2 ? "-" : "[%.3f, %.3f]", c->ratio_lo, c->ratio_hi);
+	grid_cell(grid, c->n < 2 ? "-" : "%.4f", c->p);
 	grid_cell(grid, "%s", format_comparison(change, c));
-	grid_cell(grid, "%s", c->significant ? answer(metric, c) : "");
+	grid_cell(grid, "%s", metric_judgement(metric, c));
 }
 
 static void difference_row(struct grid *grid, const char *metric, const struct comparison *c)

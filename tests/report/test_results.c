@@ -156,14 +156,52 @@ TEST(times_records_and_ratios)
 	results_free(&r);
 }
 
+/* What is said of a change that is certain, in a run of @elapsed seconds. */
+static const char *judged(const char *metric, double base, double value, double elapsed)
+{
+	struct comparison c = {.base = base, .value = value, .significant = true};
+
+	c.least = metric_least(metric, base, elapsed);
+	return metric_judgement(metric, &c);
+}
+
 TEST(a_change_that_prints_as_nothing_is_neither_better_nor_worse)
 {
-	assert_string_equal(metric_judgement("user", 3.296, 3.298), "worse"); /* 0.06 % */
-	assert_string_equal(metric_judgement("user", 3.296, 3.294), "better");
-	assert_string_equal(metric_judgement("user", 3.296, 3.297), ""); /* 0.03 % */
-	assert_string_equal(metric_judgement("user", 0, 0.001), "worse");
-	assert_string_equal(metric_judgement("throughput", 100, 110), "better");
-	assert_string_equal(metric_judgement("pgfault", 5, 5), "");
+	assert_string_equal(judged("user", 3.296, 3.298, 1), "worse"); /* 0.06 % */
+	assert_string_equal(judged("user", 3.296, 3.294, 1), "better");
+	assert_string_equal(judged("user", 3.296, 3.297, 1), ""); /* 0.03 % */
+	assert_string_equal(judged("throughput", 100, 110, 1), "better");
+	assert_string_equal(judged("pgfault", 5, 5, 1), "");
+}
+
+/* 0.05 % of five seconds are 2.5 ms. */
+TEST(a_part_of_the_time_too_small_to_matter_is_neither_better_nor_worse)
+{
+	assert_string_equal(judged("user", 0, 1e-6, 5), "");
+	assert_string_equal(judged("user", 1e-6, 5e-6, 5), "");
+	assert_string_equal(judged("sys", 0.003, 0.001, 5), "");
+	assert_string_equal(judged("user", 0, 0.003, 5), "worse");
+	assert_string_equal(judged("sys", 0.004, 0.001, 5), "better");
+	/* An event that there was not is one, however few. */
+	assert_string_equal(judged("oom_kill", 0, 1, 5), "worse");
+}
+
+TEST(columns_of_a_long_run_are_not_judged_by_microseconds)
+{
+	struct results r;
+	struct comparison c;
+
+	fixture_results(&r, FIXTURE_SEEDS);
+	for (u32 i = 0; i < r.nr_seeds; i++) {
+		r.column[0].record[i].user_ns = 0;
+		r.column[1].record[i].user_ns = 1000;
+	}
+	column_compare(&r, &r.column[0], &r.column[1], "user", &c);
+	assert_true(c.significant);
+	assert_string_equal(metric_judgement("user", &c), "");
+	column_compare(&r, &r.column[0], &r.column[1], "elapsed", &c);
+	assert_string_equal(metric_judgement("elapsed", &c), "worse");
+	results_free(&r);
 }
 
 TEST(mmtests_metrics_are_derived_from_the_counters)
