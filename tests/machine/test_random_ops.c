@@ -31,6 +31,7 @@
 #define CASES_DEFAULT 60
 #define CASE_CPU_SECONDS 60       /* of the host: nothing runs that long unless it runs for ever */
 #define CASE_MAX_NS 3000000000000 /* a disk that fails and seeks is slow */
+#define VICTIM_MAX_NS 10000000000 /* how long the OOM killer may wait for its victim */
 #define TWICE_EVERY 8             /* cases that are run again */
 
 /* Everything that a seed decides. */
@@ -314,16 +315,61 @@ static void case_describe(const struct random_case *c, FILE *f)
 
 /* ---- running one ---- */
 
+/* The task that the OOM killer waits for; NULL: none. */
+static struct task *oom_victim(struct plan *p)
+{
+	struct task *t;
+
+	list_for_each_entry (t, &p->m->tasks, tasks)
+		if (t->flags & TIF_MEMDIE)
+			return t;
+	return NULL;
+}
+
+/* kill -9 of all but ourselves. Each wake-up is an order point, after which the list may be another. */
+static void kill_everybody(struct plan *p, const struct task *self)
+{
+	struct task *t;
+
+again:
+	list_for_each_entry (t, &p->m->tasks, tasks) {
+		if (t == self || t->killed || t->w.state == WORLD_TASK_NEW)
+			continue;
+		t->killed = true;
+		world_wake_signal(&t->w);
+		goto again;
+	}
+}
+
+/*
+ * Kernels without a reaper may hang: the OOM killer waits for a victim that waits for a lock, whose holder asks for a
+ * page, and asks again for as long as nobody else is killed. That was so in Linux to 4.5, and it takes an
+ * administrator to get out of it. This one looks on for a while.
+ */
+static void mind_oom_victim(struct plan *p, const struct task *self, const struct task **victim,
+                            u64 *since)
+{
+	const struct task *now = oom_victim(p);
+
+	if (now != *victim)
+		*since = world_now();
+	*victim = now;
+	if (now && world_now() - *since > VICTIM_MAX_NS)
+		kill_everybody(p, self);
+}
+
 /* Ends when everything else has, and all that was under way. Its own sleeps are the machine's last. */
 static void janitor_main(struct task *t, void *arg)
 {
+	const struct task *victim = NULL;
 	struct plan *p = arg;
+	u64 since = 0;
 
-	(void)t;
 	world_syscall_enter();
-	do
+	do {
 		world_sleep(100000000);
-	while (p->nr_running || !machine_is_quiet(p->m));
+		mind_oom_victim(p, t, &victim, &since);
+	} while (p->nr_running || !machine_is_quiet(p->m));
 	world_syscall_exit();
 	/* Removing a file takes its pages, blocks and shadows with it. */
 	for (u32 i = 0; i < p->nr_files; i++)
@@ -475,8 +521,13 @@ static void run_seed_twice(u64 seed, const char *forced)
 /* Not safe for a signal; but it says most of the time what would not be said otherwise. */
 static void on_signal(int sig)
 {
-	if (sig == SIGVTALRM)
+	if (sig == SIGVTALRM) {
 		fprintf(stderr, "the case has run for %d s of CPU time\n", CASE_CPU_SECONDS);
+		if (running && world_self) {
+			sim_dump(world_self->w, stderr);
+			machine_dump(running->plan.m, stderr);
+		}
+	}
 	if (running) {
 		case_describe(running, stderr);
 		fprintf(stderr, "again: QUIRE_CASE=0x%lx%s%s%s make test T=random_ops\n",
