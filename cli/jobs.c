@@ -80,7 +80,8 @@ be_child(const struct crew *c, u32 index, int result_fd, int said_fd, pid_t pare
 	if (dup2(said_fd, STDERR_FILENO) < 0)
 		_exit(CHILD_FAILED);
 	if (c->j->cpu_seconds) {
-		struct rlimit limit = {c->j->cpu_seconds, c->j->cpu_seconds + 1};
+		/* The run ends itself then, and says where it was: sim_endless.c. */
+		struct rlimit limit = {c->j->cpu_seconds, c->j->cpu_seconds + JOB_GRACE_S};
 
 		setrlimit(RLIMIT_CPU, &limit);
 	}

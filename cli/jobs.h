@@ -13,6 +13,8 @@
 #include "report/bytes.h"
 
 #define JOB_SAID_MAX 65536
+#define JOB_GRACE_S                                                                                \
+	30 /* how long after its limit of CPU time a child may live that catches the signal */
 
 enum job_state {
 	JOB_NOT_RUN, /* jobs_run() was stopped before */
@@ -32,7 +34,7 @@ struct job_outcome {
 struct jobs {
 	u32 nr;
 	u32 nr_parallel; /* 0: in this process, one after the other, for a debugger */
-	u32 cpu_seconds; /* limit for each; 0: none */
+	u32 cpu_seconds; /* limit for each, at which it gets SIGXCPU every second; 0: none */
 	void (*run)(void *arg, u32 index, struct bytes *result);
 	/* Told in this process after each end. False: start no more, end those that run. */
 	bool (*ended)(void *arg, u32 index, const struct job_outcome *outcome);

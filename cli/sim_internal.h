@@ -95,6 +95,17 @@ void sim_close(struct target *t);
 /* Adds to the notes of the result. */
 void sim_note(struct sim_target *s, const char *fmt, ...) __printf(2, 3);
 
+/* ---- runs that do not end (sim_endless.c) ---- */
+
+/* From here on SIGXCPU ends the run of @w at its next order point. */
+void sim_limit_begin(struct world *w);
+
+/* And no longer. Whether it did. */
+bool sim_limit_end(void);
+
+/* Why a run that sim_run() gave up with @rc (-ETIME, -ELOOP), or that was @expired, did not end: to TARGET_ERROR_MAX bytes. */
+void sim_describe_endless(const struct sim_target *s, int rc, bool expired, char *error);
+
 /* ---- tasks (sim_target.c) ---- */
 
 /* nanosleep(): high-resolution, ended by a fatal signal. */

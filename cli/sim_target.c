@@ -187,8 +187,6 @@ static void add_counter(const char *name, u64 value, bool event, void *arg)
 	c->value = (s64)value;
 	if (event && counting->before)
 		c->value -= counting->before->counter[c - res->counter].value;
-	if (strcmp(name, "oom_kill") == 0)
-		res->nr_oom_kills = (u32)value;
 }
 
 /* A disk's errors have no counter in /proc/vmstat. */
@@ -257,6 +255,8 @@ static void add_times(struct sim_target *s, struct target_result *res)
 		u64 user;
 		u64 sys;
 
+		if (!st->task) /* the run has ended while its parent was in fork() */
+			continue;
 		task_times(st->task, &user, &sys);
 		res->user_ns += user;
 		res->sys_ns += sys;
@@ -269,6 +269,7 @@ static void collect(struct sim_target *s, struct target_result *res)
 
 	res->elapsed_ns = sim_elapsed(s->world) - sim_measured_from(s->world);
 	res->nr_tasks = s->nr_tasks;
+	res->nr_oom_kills = machine_oom_kills(s->machine);
 	add_times(s, res);
 	res->user_ns -= s->before.user_ns;
 	res->sys_ns -= s->before.sys_ns;
@@ -317,6 +318,7 @@ static int sim_target_run(struct target *t, struct target_result *res)
 {
 	struct sim_target *s = to_sim(t);
 	struct sim_task *st;
+	bool expired;
 	int rc;
 
 	memset(res, 0, sizeof(*res));
@@ -333,7 +335,9 @@ static int sim_target_run(struct target *t, struct target_result *res)
 	list_for_each_entry (st, &s->tasks, all)
 		task_start(st->task, -1);
 	s->running = true;
+	sim_limit_begin(s->world);
 	rc = sim_run(s->world);
+	expired = sim_limit_end();
 	s->running = false;
 	if (s->series)
 		sim_series_end(s->series, sim_elapsed(s->world));
@@ -344,11 +348,11 @@ static int sim_target_run(struct target *t, struct target_result *res)
 	collect(s, res);
 	if (res->nr_failed)
 		return -ECANCELED;
-	if (rc == -ETIME)
-		snprintf(res->error, sizeof(res->error),
-		         "still running after %.3f simulated seconds",
-		         (double)res->elapsed_ns / 1e9);
-	else if (rc == -EDEADLK)
+	if (rc == -ETIME || rc == -ELOOP) {
+		sim_describe_endless(s, rc, expired, res->error);
+		return -ETIME;
+	}
+	if (rc == -EDEADLK)
 		describe_deadlock(s, res);
 	else if (s->req->check && !s->req->watch) /* who watches may have stopped it anywhere */
 		machine_audit(s->machine);

@@ -59,6 +59,11 @@ u32 machine_sigbus_kills(const struct machine *m)
 	return m->nr_sigbus;
 }
 
+u32 machine_oom_kills(const struct machine *m)
+{
+	return (u32)vm_event_sum(m, OOM_KILL);
+}
+
 /* ---- building ------------------------------------------------------------------------------------------ */
 
 struct cpu_data *__this_cpu_alloc(struct machine *m)

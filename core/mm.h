@@ -105,6 +105,8 @@ bool task_killed(const struct task *t);
 
 /* How many tasks were killed by SIGBUS so far: no counter of /proc/vmstat tells. */
 u32 machine_sigbus_kills(const struct machine *m);
+u32 machine_oom_kills(
+	const struct machine *m); /* of every kernel: to 4.12 /proc/vmstat does not say */
 void task_times(const struct task *t, u64 *utime_ns, u64 *stime_ns);
 
 /* ---- system calls ---- */

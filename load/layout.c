@@ -203,8 +203,12 @@ static int place_disks(const struct profile *p, const struct machine_shape *s,
                        struct hw_machine *hw, char *err)
 {
 	const char *wanted = swap_disk_names[s->swap_kind];
+	char size[SIZE_TEXT_MAX];
 
 	if (s->swap_bytes) {
+		if (s->swap_bytes < MACHINE_SWAP_MIN)
+			return load_refuse(err, "swap of %s is less than a header and a page, 8K",
+			                   format_size(size, sizeof(size), s->swap_bytes));
 		for (u32 i = 0; i < p->nr_disks && !hw->nr_disks; i++)
 			if (strcmp(p->disk[i].name, wanted) == 0)
 				hw->disk[hw->nr_disks++] = p->disk[i];

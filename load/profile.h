@@ -26,6 +26,7 @@
 #include "load/keep.h"
 #include "world/hw.h"
 
+#define MACHINE_SWAP_MIN 8192UL     /* a header and a page */
 #define MACHINE_RAM_MIN (8UL << 20) /* below, no kernel boots */
 #define MACHINE_NODE_RAM_MIN (8UL << 20)
 #define MACHINE_RAM_MAX (1UL << 50)

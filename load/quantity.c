@@ -62,6 +62,12 @@ static bool split(const char *text, struct reading *r)
 	return true;
 }
 
+/* Nothing is nothing in every unit. */
+static bool is_plain_zero(const struct reading *r)
+{
+	return !r->unit[0] && !r->whole && !r->num;
+}
+
 /* @r times @scale, cut to whole units. False if it does not fit below @limit. */
 static bool scaled(const struct reading *r, u64 scale, u64 limit, u64 *value)
 {
@@ -114,6 +120,10 @@ int quantity_size(const char *text, const struct quantity_base *base, u64 *bytes
 
 	if (!split(text, &r))
 		goto unreadable;
+	if (is_plain_zero(&r)) {
+		*bytes = 0;
+		return 0;
+	}
 	if (!r.unit[0])
 		return load_refuse(err,
 		                   "the size '%.40s' has no unit; expected for example '%.20sM'",
@@ -149,6 +159,10 @@ int quantity_time(const char *text, u64 *ns, char *err)
 
 	if (!split(text, &r))
 		goto unreadable;
+	if (is_plain_zero(&r)) {
+		*ns = 0;
+		return 0;
+	}
 	if (!r.unit[0])
 		return load_refuse(err,
 		                   "the time '%.40s' has no unit; expected for example '%.20sms'",

@@ -239,6 +239,22 @@ static int run_task(void *arg, struct target_task *t, char *err)
 	return result == -EINTR ? 0 : result; /* killed: the target knows */
 }
 
+static bool task_line(void *arg, const struct target_task *t, char *buf, size_t n)
+{
+	struct program *p = arg;
+	const struct sandbox *sb;
+
+	list_for_each_entry (sb, &p->scripts, list) {
+		int line = sandbox_line(sb->L);
+
+		if (((const struct script *)sb->user)->task != t || !line)
+			continue;
+		snprintf(buf, n, "%s:%d", sb->path, line);
+		return true;
+	}
+	return false;
+}
+
 void scenario_request(struct scenario *s, u32 variant, u64 seed, const struct target_ops *ops,
                       struct target_request *req)
 {
@@ -277,6 +293,7 @@ void scenario_request(struct scenario *s, u32 variant, u64 seed, const struct ta
 		.nr_counters = s->nr_counters,
 		.max_ns = s->timeout_ns,
 		.body = run_task,
+		.line = task_line,
 		.program = p,
 	};
 	memcpy(req->barrier_size, s->barrier_size, sizeof(req->barrier_size));

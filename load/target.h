@@ -190,6 +190,9 @@ struct target_request {
 	/* Runs one task; called in its own context. Returns 0, or a negative errno with the text of
 	 * the error in @err (TARGET_ERROR_MAX bytes): the run is broken off and reports it. */
 	int (*body)(void *program, struct target_task *t, char *err);
+
+	/* The line of the file at which @t is ("x.lua:12"); while no task runs. False: at none. */
+	bool (*line)(void *program, const struct target_task *t, char *buf, size_t n);
 	void *program;
 };
 

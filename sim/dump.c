@@ -103,6 +103,11 @@ void sim_hung_tasks(const struct world *w, u64 until,
 	}
 }
 
+struct sim_stuck sim_stuck(const struct world *w)
+{
+	return sim_of((struct world *)w)->stuck;
+}
+
 void sim_task_where(const struct world *w, u32 id, char *buf, size_t n)
 {
 	struct sim *sim = sim_of((struct world *)w);

@@ -381,6 +381,15 @@ void sim_stop(struct world *w)
 	sim_refresh(sim);
 }
 
+void sim_expire(struct world *w)
+{
+	struct sim *sim = sim_of(w);
+
+	/* Seen when the CPU that runs comes to its limit, which is a tick away at most. */
+	sim->stop_at = 0;
+	sim->pause_at = 0;
+}
+
 /* The books of the boot task are kept apart: it may charge, but nothing takes time. */
 void sim_boot_enter(struct sim *sim)
 {

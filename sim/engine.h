@@ -218,10 +218,11 @@ struct sim_heat;
 struct sim {
 	struct world w; /* first */
 	struct keyheap heap __attribute__((aligned(64)));
-	u64 stop_at;          /* the run ends here */
-	u64 sample_at;        /* and here somebody looks; SIM_NEVER: nobody */
-	u64 pause_at;         /* the earlier of the two */
-	struct sim_cpu *cpus; /* [nr_cpus], by rank; by number they are sim_cpu() */
+	u64 stop_at;            /* the run ends here */
+	struct sim_stuck stuck; /* why it ended with -ELOOP */
+	u64 sample_at;          /* and here somebody looks; SIM_NEVER: nobody */
+	u64 pause_at;           /* the earlier of the two */
+	struct sim_cpu *cpus;   /* [nr_cpus], by rank; by number they are sim_cpu() */
 	bool running;
 	bool ended;
 	bool stop;

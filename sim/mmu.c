@@ -303,7 +303,7 @@ struct sim_access {
 	u64 leaf_index;
 	u64 leaf_gen;
 	struct sim_regions regions;
-	u64 stuck_va; /* a fault that comes back for ever is somebody's bug */
+	u64 stuck_va; /* a fault that comes back for ever: of a store to a folio larger than the dirty limit, or a bug */
 	u32 nr_stuck;
 };
 
@@ -411,7 +411,8 @@ static int sim_fault(struct sim_access *a, u64 va, u64 max, u64 *nr)
 		a->stuck_va = va;
 		a->nr_stuck = 0;
 	} else if (++a->nr_stuck == SIM_STUCK_MAX) {
-		panic("the fault at 0x%lx comes back for ever", va);
+		a->sim->stuck = (struct sim_stuck){a->task->id, va, a->nr_stuck};
+		sim_end(a->sim, -ELOOP);
 	}
 	world_task_account(c, t);
 	t->in_user = false;

@@ -26,28 +26,46 @@ static const char *sim_state_name(const struct world_task *t)
 }
 
 /* A semaphore that a task waits for, and who has it. */
-static void sim_report_sem(FILE *out, const struct world_task *t)
+static void sim_sem_text(const struct world_task *t, char *buf, size_t n)
 {
 	const struct rw_semaphore *s = t->waits_for;
 
-	fprintf(out, ", waits for %s", ledger_lock_name[t->waits_class]);
 	if (s->writer)
-		fprintf(out, ", held by %s (%u)", s->writer->name, s->writer->id);
+		snprintf(buf, n, "%s, held by %s (%u), %u in the queue",
+		         ledger_lock_name[t->waits_class], s->writer->name, s->writer->id,
+		         s->nr_waiters);
 	else
-		fprintf(out, ", held by %d readers", s->nr_readers);
-	fprintf(out, ", %u in the queue", s->nr_waiters);
+		snprintf(buf, n, "%s, held by %d readers, %u in the queue",
+		         ledger_lock_name[t->waits_class], s->nr_readers, s->nr_waiters);
+}
+
+bool sim_task_lock(const struct world *w, u32 id, char *buf, size_t n)
+{
+	struct sim *sim = sim_of((struct world *)w);
+	struct sim_task *st;
+
+	list_for_each_entry (st, &sim->tasks, list) {
+		if (st->task->id != id || !st->sem)
+			continue;
+		sim_sem_text(st->task, buf, n);
+		return true;
+	}
+	return false;
 }
 
 void sim_report_task(struct sim *sim, FILE *out, struct world_task *t)
 {
 	const struct sim_task *st = t->engine;
 	const struct world_upcalls *up = sim->w.up;
+	char sem[256];
 
 	fprintf(out, "  task %s (%u), CPU %u, %s", t->name, t->id, t->cpu, sim_state_name(t));
-	if (st->sem)
-		sim_report_sem(out, t);
-	else if (t->waits_for && t->state != WORLD_TASK_RUNNING)
+	if (st->sem) {
+		sim_sem_text(t, sem, sizeof(sem));
+		fprintf(out, ", waits for %s", sem);
+	} else if (t->waits_for && t->state != WORLD_TASK_RUNNING) {
 		fputs(", in a wait queue", out);
+	}
 	if (st->timeout.pending)
 		fprintf(out, ", until %lu ns", st->timeout.time);
 	fputc('\n', out);

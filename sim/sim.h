@@ -64,12 +64,25 @@ struct world *sim_create(const struct hw_machine *hw, const struct sim_options *
 /*
  * Runs until every user task that was started has ended, background tasks apart, or until
  * sim_stop(). May be called once. Returns 0; -ETIME at max_ns; -EDEADLK if tasks remain, and
- * nothing will ever wake one, with a report of who waits for what.
+ * nothing will ever wake one, with a report of who waits for what; -ELOOP if a task will never get to the
+ * end of an access, because the fault it causes is handled and comes back.
  */
 int sim_run(struct world *w);
 
 /* Called by a task or interrupt: the run ends at the next order point. */
 void sim_stop(struct world *w);
+
+/* The same for a signal handler: it ends there with -ETIME. */
+void sim_expire(struct world *w);
+
+/* What made sim_run() return -ELOOP: a task whose access faults again and again. */
+struct sim_stuck {
+	u32 task;
+	u64 va;
+	u64 nr; /* times */
+};
+
+struct sim_stuck sim_stuck(const struct world *w);
 
 void sim_destroy(struct world *w);
 
@@ -124,6 +137,9 @@ struct sim_hung_task {
 void sim_hung_tasks(const struct world *w, u64 until,
                     void (*fn)(const struct sim_hung_task *h, void *arg), void *arg);
 void sim_task_where(const struct world *w, u32 id, char *buf, size_t n);
+
+/* The lock that a task sleeps for, and who has it; false: it waits for none. */
+bool sim_task_lock(const struct world *w, u32 id, char *buf, size_t n);
 
 /* ---- disks ------------------------------------------------------------------------------------- */
 

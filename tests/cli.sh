@@ -71,6 +71,8 @@ expect 2 "has no variant" run smoke --variant lazi
 expect 2 "did you mean lazy?" run madv-free --variant lazi
 expect 2 "vm.swappiness" run smoke --set vm.swapiness=10
 expect 2 "unit" run smoke --set size=12
+expect 0 "elapsed" run smoke --set machine.swap=0
+expect 2 "smoke.lua:6: machine: swap of 4K is less than a header and a page, 8K" run smoke --set machine.swap=4K
 expect 2 "did you mean 'cpus'?" run smoke --set machine.cpu=3
 expect 2 "no disk 'swp'; it has data, swap, zram" run smoke --set disk.swp.errors_ppm=3
 expect 2 "did you mean 'errors_ppm'?" run smoke --set disk.swap.error_ppm=3
@@ -211,6 +213,71 @@ group "g" { count = 1, run = function(t)
 end }
 END
 expect 2 "no end after 1 s of CPU time" run "$dir/long.lua" --cpu-limit 1
+
+# A run without an end says where it is. Simulated time, CPU time, and a script that does not come back.
+expect 2 "long.lua:6: no end after 1 s of CPU time (--cpu-limit allows more), still running after" run "$dir/long.lua" --cpu-limit 1
+grep -q "simulated seconds: g (" "$dir/out" || fail "what is a run without an end doing?"
+sed -i 's/1000h/2s/' "$dir/long.lua"
+expect 2 "long.lua:6: no end (timeout allows more), still running after 2.000 simulated seconds: g (" run "$dir/long.lua"
+sed -i 's/2s/1000h/' "$dir/long.lua"
+cat >"$dir/pattern.lua" <<'END'
+scenario "pattern"
+machine { profile = "small", cpus = 1, ram = "64M", swap = 0 }
+group "g" { count = 1, run = function(t)
+	local s = ("a"):rep(100000)
+	while true do s:find((".-"):rep(20) .. "b") end
+end }
+END
+expect 2 "pattern.lua: no end after 1 s of CPU time" run "$dir/pattern.lua" --cpu-limit 1
+
+# A store to a folio larger than the dirty limit faults for ever, as in Linux: no mistake of ours.
+cat >"$dir/folio.lua" <<'END'
+scenario "folio"
+machine { profile = "small", cpus = 1, ram = "64M", swap = 0 }
+kernel "6.18"
+set { ["fs.max_folio_order"] = 9, ["vm.dirty_bytes"] = 40960, ["vm.dirty_background_bytes"] = 4096 }
+local a = file "a" { size = "8M" }
+group "g" { count = 1, run = function(t)
+	local f = t:open(a)
+	f:pread(0, "8M")
+	f:mmap({ prot = "rw", shared = true }):touch()
+end }
+END
+expect 2 "folio.lua:9: the access to 0x" run "$dir/folio.lua"
+grep -q "has faulted 100000 times and is not done, still running after" "$dir/out" || fail "a fault without an end"
+
+# The OOM killer waits for a victim that waits for a lock, whose holder waits for memory: a reaper (4.6) helps.
+cat >"$dir/victim.lua" <<'END'
+scenario "victim"
+machine { profile = "small", cpus = 1, ram = "48M", swap = 0 }
+kernel "4.0"
+set { ["vm.overcommit_memory"] = 1 }
+timeout "1s"
+local a = shm "a" { size = "16M" }
+local filled = barrier "filled" (3)
+group "g" { count = 3, run = function(t)
+	local f = t:open(a)
+	t:mmap("10M"):fill()
+	filled:wait()
+	f:pwrite(0, "16M", "16M")
+end }
+END
+expect 2 "the OOM killer waits for g (" run "$dir/victim.lua"
+grep -q "waits for &inode->i_mutex, held by g (" "$dir/out" || fail "who holds what the victim waits for?"
+# That kills are told is no matter of the kernel, though to 4.12 it has no counter of them.
+expect 0 "the OOM killer killed" run "$dir/victim.lua" --set oom.reserves=reaper
+
+# A run that ends while a task is in fork().
+cat >"$dir/forks.lua" <<'END'
+scenario "forks"
+machine { profile = "small" }
+task "child" (function(t) t:nothing() end)
+group "forks" { run = function(t)
+	t:mmap("64M"):fill()
+	for i = 1, 8 do t:fork("child") end
+end }
+END
+expect 2 "forks.lua:3: a task has no 'nothing'" run "$dir/forks.lua"
 
 # Files: the same bytes twice, and however many run at once.
 for i in 1 2; do

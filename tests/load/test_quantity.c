@@ -39,6 +39,7 @@ TEST(sizes_are_read)
 	size_is("7B", 7);
 	size_is("16T", 16UL << 40);
 	size_is("0B", 0);
+	size_is("0", 0);
 	size_is("80%ram", 800 * 4096);
 	size_is("33.3 %ram", 333 * 4096);
 	size_is("150%swap", 15 * 4096);
@@ -72,7 +73,7 @@ TEST(times_are_read)
 		const char *text;
 		u64 ns;
 	} times[] = {{"10ms", 10000000},     {"1.5s", 1500000000},  {"3 us", 3000}, {"7ns", 7},
-	             {"2min", 120000000000}, {"1h", 3600000000000}, {"0s", 0}};
+	             {"2min", 120000000000}, {"1h", 3600000000000}, {"0s", 0},      {"0", 0}};
 	u64 ns;
 
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
