@@ -7,7 +7,7 @@
  * radix tree; its tree locks are kept.
  *
  * Letters: (c) constant after swapon   (S) si->lock; from 6.12 on the lock of the slot's cluster
- *          (l) si->lock in every era   (V) swap_avail_lock   (T) tree lock   (a) no lock
+ *          (n) next_lock   (l) si->lock in every era   (V) swap_avail_lock   (T) tree lock   (a) no lock
  */
 #ifndef CORE_SWAP_H
 #define CORE_SWAP_H
@@ -75,16 +75,17 @@ struct swap_info_struct {
 	u64 max;                 /* (c) slots, the header included */
 	u64 pages;               /* (c) usable slots */
 
-	struct spinlock lock;     /* taken with interrupts on */
-	u64 inuse_pages;          /* (l) */
-	u64 lowest_bit;           /* (l) no free slot below; 4.0 */
-	u64 highest_bit;          /* (l) none above; 0: full */
-	u64 cluster_next;         /* (l) rotating: where the run goes on */
-	s64 cluster_nr;           /* (l) rotating: slots left in the run */
-	u64 next[SWAP_NR_ORDERS]; /* (a) rotating, 6.12: where the next search begins; 0: nowhere */
-	u8 *swap_map;             /* (S) [max] */
-	u32 *continued;           /* (S) [max] what COUNT_CONTINUED stands for, in units of 0x3f */
-	u8 *cont_levels;          /* (S) continuation frames per page of the map */
+	struct spinlock lock;      /* taken with interrupts on */
+	u64 inuse_pages;           /* (l) */
+	u64 lowest_bit;            /* (l) no free slot below; 4.0 */
+	u64 highest_bit;           /* (l) none above; 0: full */
+	u64 cluster_next;          /* (l) rotating: where the run goes on */
+	s64 cluster_nr;            /* (l) rotating: slots left in the run */
+	struct spinlock next_lock; /* rotating, 6.12: one search at a time */
+	u64 next[SWAP_NR_ORDERS];  /* (n) where the next one begins; 0: nowhere */
+	u8 *swap_map;              /* (S) [max] */
+	u32 *continued;            /* (S) [max] what COUNT_CONTINUED stands for, in units of 0x3f */
+	u8 *cont_levels;           /* (S) continuation frames per page of the map */
 
 	struct swap_cluster *cluster; /* [nr_clusters]; NULL: found by scanning */
 	u64 nr_clusters;              /* (c) */

@@ -249,14 +249,11 @@ static u64 cluster_steal(struct machine *m, struct swap_info_struct *si)
 	return slot;
 }
 
-static u64 cluster_alloc(struct machine *m, struct swap_info_struct *si, u32 order)
+/* In a cluster from one of the lists. */
+static u64 cluster_alloc_new(struct machine *m, struct swap_info_struct *si, u32 order)
 {
-	u64 slot = 0;
+	u64 slot = cluster_list_take(m, si, SWAP_CLUSTERS_FREE, order, ALL_OF_THEM);
 
-	if (si->rotating && si->next[order])
-		slot = cluster_go_on(m, si, si->next[order], order);
-	if (!slot)
-		slot = cluster_list_take(m, si, SWAP_CLUSTERS_FREE, order, ALL_OF_THEM);
 	if (slot)
 		return slot;
 	if (vm_swap_full(m))
@@ -272,9 +269,24 @@ static u64 cluster_alloc(struct machine *m, struct swap_info_struct *si, u32 ord
 	return slot || order ? slot : cluster_steal(m, si);
 }
 
+/* On a rotating disk: behind what was swapped out last. */
+static u64 cluster_alloc_behind(struct machine *m, struct swap_info_struct *si, u32 order)
+{
+	u64 slot = 0;
+
+	spin_lock(&si->next_lock);
+	if (si->next[order])
+		slot = cluster_go_on(m, si, si->next[order], order);
+	if (!slot)
+		slot = cluster_alloc_new(m, si, order);
+	spin_unlock(&si->next_lock);
+	return slot;
+}
+
 swp_entry_t get_swap_slot_6_12(struct machine *m, struct swap_info_struct *si, u32 order)
 {
-	u64 slot = cluster_alloc(m, si, order);
+	u64 slot = si->rotating ? cluster_alloc_behind(m, si, order)
+	                        : cluster_alloc_new(m, si, order);
 
 	return slot ? swp_entry(si->type, slot) : (swp_entry_t){0};
 }

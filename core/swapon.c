@@ -46,6 +46,7 @@ static void swap_fill_in(struct machine *m, struct swap_info_struct *si)
 	u64 nr_trees;
 
 	spin_lock_init(m->world, &si->lock, LOCK_SWAP_INFO);
+	spin_lock_init(m->world, &si->next_lock, LOCK_SWAP_GLOBAL_CLUSTER);
 	si->lowest_bit = 1;
 	si->highest_bit = si->max - 1;
 	si->cluster_next = 1;
@@ -104,7 +105,7 @@ static int swapon(struct machine *m, u32 disk, int prio)
 	si->disk = disk;
 	si->frames = frames;
 	si->prio = prio >= 0 ? prio : -1 - (s32)si->type;
-	si->rotating = hw->kind == HW_DISK_ROTATING;
+	si->rotating = hw->rotational;
 	si->ram = hw->kind == HW_DISK_RAM;
 	si->synchronous = si->ram && m->knob.swap_sync == KNOB_ON;
 	si->max = min_t(u64, hw->size_bytes >> PAGE_SHIFT, 1UL << SWP_OFFSET_BITS);

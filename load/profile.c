@@ -135,6 +135,7 @@ static const struct field disk_fields[] = {
 	{"barging", FIELD_BOOL, DISK(disk.barging), 0, 0, NULL},
 	{"irq_cpu", FIELD_COUNT, DISK(irq_cpu), 0, 4095, NULL},
 	{"multiqueue", FIELD_BOOL, DISK(disk.multiqueue), 0, 0, NULL},
+	{"rotational", FIELD_BOOL, DISK(disk.rotational), 0, 0, NULL},
 	{"source", FIELD_TEXT, DISK(source), 0, 0, NULL},
 };
 
@@ -269,11 +270,22 @@ static void read_distance(struct profile *p, const struct field_table *t)
 
 /* ---- disks ---- */
 
-static void apply_disk(struct disk_reading *r, u64 rate_given)
+static u64 disk_bit(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(disk_fields); i++)
+		if (strcmp(disk_fields[i].name, name) == 0)
+			return BIT(i);
+	panic("a disk has no field '%s'", name);
+}
+
+/* @given: the fields that are not as they were, or as they are where nothing is said. */
+static void apply_disk(struct disk_reading *r, u64 given)
 {
 	r->disk.kind = (enum hw_disk_kind)r->kind;
-	if (rate_given)
+	if (given & disk_bit("rate"))
 		r->disk.read_bytes_per_s = r->disk.write_bytes_per_s = r->rate;
+	if (given & disk_bit("kind") && !(given & disk_bit("rotational")))
+		r->disk.rotational = r->disk.kind == HW_DISK_ROTATING;
 	r->disk.max_sectors = (u32)(r->max_request_bytes / 512);
 	r->disk.irq_cpu = r->irq_cpu + 1;
 }
@@ -320,16 +332,10 @@ static void read_disk(struct profile *p, const struct field_table *t, const char
 {
 	struct disk_reading r = {
 		.kind = HW_DISK_FLASH, .max_request_bytes = 512 << 10, .irq_cpu = UINT32_MAX};
-	u64 given;
-	u64 rate_bit = 0;
 
 	r.disk.nr_channels = 1;
 	r.disk.nr_requests = 128; /* Linux's default, per direction */
-	given = fields_read(t, disk_fields, ARRAY_SIZE(disk_fields), &r);
-	for (size_t i = 0; i < ARRAY_SIZE(disk_fields); i++)
-		if (strcmp(disk_fields[i].name, "rate") == 0)
-			rate_bit = BIT(i);
-	apply_disk(&r, given & rate_bit);
+	apply_disk(&r, fields_read(t, disk_fields, ARRAY_SIZE(disk_fields), &r));
 	if (r.disk.kind == HW_DISK_RAM)
 		r.disk.nr_requests = 0;
 	if (disk_lacks(&r.disk))
@@ -767,7 +773,7 @@ static int set_disk(struct profile *p, const char *key, const char *value, char 
 	result = field_parse_text("disk", dot + 1, value, &disk_fields[f], NULL, &p->keep, &r, err);
 	if (result)
 		return result;
-	apply_disk(&r, strcmp(dot + 1, "rate") == 0);
+	apply_disk(&r, BIT(f));
 	if (disk_lacks(&r.disk)) {
 		snprintf(err, TARGET_ERROR_MAX, "a %s disk needs '%s'", disk_kinds[r.disk.kind],
 		         disk_lacks(&r.disk));

@@ -91,6 +91,7 @@ static void put_disk(struct writer *w, const struct hw_disk *d, const char *orig
 		if (d->irq_cpu)
 			put(w, KEY("irq_cpu"), origin, "%u", d->irq_cpu - 1);
 		put(w, KEY("multiqueue"), origin, "%s", d->multiqueue ? "true" : "false");
+		put(w, KEY("rotational"), origin, "%s", d->rotational ? "true" : "false");
 		put_percent(w, KEY("variation"), origin, d->variation_bp);
 	}
 	put(w, KEY("errors_ppm"), origin, "%u", d->error_ppm);

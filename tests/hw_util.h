@@ -112,6 +112,7 @@ static inline struct hw_disk *hw_add_rotating(struct hw_machine *hw, u64 size_by
 	*d = (struct hw_disk){
 		.name = "rotating",
 		.kind = HW_DISK_ROTATING,
+		.rotational = true,
 		.size_bytes = size_bytes,
 		.seek_ns_min = 500000,
 		.seek_ns_max = 9000000,

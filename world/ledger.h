@@ -118,6 +118,7 @@ enum ledger_span {
 	X(ANON_VMA, "&anon_vma->rwsem")                                                            \
 	X(SWAP_AVAIL, "swap_avail_lock")                                                           \
 	X(SWAP_INFO, "&si->lock")                                                                  \
+	X(SWAP_GLOBAL_CLUSTER, "&si->global_cluster_lock")                                         \
 	X(MEMPOOL, "&mempool->lock")                                                               \
 	X(SWAP_TREE, "&swapper_space->tree_lock")                                                  \
 	X(ZSTRM, "&zstrm->strm_lock")                                                              \

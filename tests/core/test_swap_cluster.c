@@ -244,6 +244,26 @@ static void model_give_all_back(struct swap_info_struct *si)
 	assert_int_equal(si->clusters[SWAP_CLUSTERS_FREE].nr, SLOTS / CLUSTER - 1);
 }
 
+/*
+ * One search at a time, which goes on behind the last one whichever CPU's that was; on others each CPU has a
+ * cluster of its own, and no such lock.
+ */
+TEST(all_cpus_go_on_in_one_place_on_a_disk_that_says_it_is_rotating)
+{
+	const struct ledger_lock_stat *lock;
+	u64 first;
+
+	for (u32 rotating = 0; rotating < 2; rotating++) {
+		start(rotating ? HW_DISK_ROTATING : HW_DISK_FLASH, 10 * MiB, 1);
+		lock = &rig.w->ledger.lock[LOCK_SWAP_GLOBAL_CLUSTER];
+		first = take(0);
+		null_set_cpu(rig.w, 1);
+		assert_int_equal(take(0), rotating ? first + 1 : first + CLUSTER);
+		assert_int_equal(lock->acquisitions, rotating ? 2 : 0);
+		rig_stop();
+	}
+}
+
 static void run_model(enum hw_disk_kind k)
 {
 	struct swap_info_struct *si = start(k, SLOTS * PAGE_SIZE, 1);

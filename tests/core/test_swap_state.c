@@ -15,6 +15,7 @@ static void disk(struct hw_machine *hw, struct knobs *k)
 {
 	(void)k;
 	hw->disk[0].kind = kind;
+	hw->disk[0].rotational = kind == HW_DISK_ROTATING;
 	hw->disk[0].size_bytes = 4UL << 20;
 }
 
