@@ -46,6 +46,7 @@ machine "this-host" {
 			irq_cpu = 1,           -- /proc/interrupts: gets them all
 			variation = "10%",    -- assumed
 			source = "measured: a file in /var/tmp, O_DIRECT; a hypervisor may cache",
+			rotational = true,      -- queue/rotational
 		},
 		files = { -- the same disk; here swap does not disturb it
 			size = "64G",

@@ -319,6 +319,8 @@ void measure_disk(const char *dir)
 	}
 	printf("\t\tswap = {\n");
 	measure_file(stdout, fd, dir, false);
+	if (queue_number(dir, "rotational") == 1)
+		printf("\t\t\trotational = true,      -- queue/rotational\n");
 	printf("\t\t},\n\t\tfiles = { -- the same disk; here swap does not disturb it\n"
 	       "\t\t\tsize = \"64G\",\n");
 	measure_file(stdout, fd, dir, true);
