@@ -285,8 +285,8 @@ static u64 cluster_alloc_behind(struct machine *m, struct swap_info_struct *si, 
 
 swp_entry_t get_swap_slot_6_12(struct machine *m, struct swap_info_struct *si, u32 order)
 {
-	u64 slot = si->rotating ? cluster_alloc_behind(m, si, order)
-	                        : cluster_alloc_new(m, si, order);
+	u64 slot =
+		si->rotating ? cluster_alloc_behind(m, si, order) : cluster_alloc_new(m, si, order);
 
 	return slot ? swp_entry(si->type, slot) : (swp_entry_t){0};
 }

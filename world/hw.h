@@ -65,8 +65,8 @@ struct hw_disk {
 	bool multiqueue;  /* blk-mq (virtio: 3.13): nobody is told that the queue is congested */
 	bool barging;     /* submitters may overtake sleepers, who batch (Linux); else FIFO */
 	bool files;       /* holds files; else it is for swap */
-	bool rotational;  /* what it tells the system, queue/rotational: swap looks for slots by that */
-	u32 irq_cpu;      /* 1 + the CPU that gets its interrupts; 0: the one that submitted */
+	bool rotational; /* what it tells the system, queue/rotational: swap looks for slots by that */
+	u32 irq_cpu;     /* 1 + the CPU that gets its interrupts; 0: the one that submitted */
 };
 
 struct hw_machine {
