@@ -98,6 +98,15 @@ static bool find_twin(const struct running *r, const struct batch_cell *c, u32 s
 	return host && !host->record[seed].status && record_memory(&host->record[seed], memory);
 }
 
+/* Begins @err with the file that it is about. */
+static void name_file(const char *path, char *err)
+{
+	char text[TARGET_ERROR_MAX];
+
+	snprintf(text, sizeof(text), "%s", err);
+	snprintf(err, TARGET_ERROR_MAX, "%.200s: %.300s", path, text);
+}
+
 /* One run, from the building of the machine to its record. */
 static void run_job(void *arg, u32 i, struct bytes *result)
 {
@@ -127,6 +136,8 @@ static void run_job(void *arg, u32 i, struct bytes *result)
 		req.twin_of = &memory;
 	rc = c->ops->open(&req, &t, err);
 	if (rc) {
+		if (rc == -EINVAL) /* what the file asks for */
+			name_file(req.scenario, err);
 		record_broken(&record, &req, c->ops->name, rc, err);
 	} else {
 		rc = c->ops->run(t, res);

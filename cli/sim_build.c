@@ -8,6 +8,7 @@
 
 #include "cli/sim_internal.h"
 #include "core/knobs.h"
+#include "lib/size.h"
 #include "load/profile.h"
 #include "report/record.h"
 #include "sim/sim.h"
@@ -135,6 +136,7 @@ static int create_file(struct machine *m, const struct target_files *f, u32 *ino
 static int create_files(struct sim_target *s, char *err)
 {
 	const struct target_request *req = s->req;
+	char size[SIZE_TEXT_MAX];
 	u32 nr = 0;
 
 	for (u32 i = 0; i < req->nr_files; i++)
@@ -152,8 +154,8 @@ static int create_files(struct sim_target *s, char *err)
 			int rc = create_file(s->machine, f, ino);
 
 			if (rc) {
-				snprintf(err, TARGET_ERROR_MAX, "file \"%s\" [%u] of %lu bytes: %s",
-				         f->name, k, f->size_bytes,
+				snprintf(err, TARGET_ERROR_MAX, "file \"%s\" [%u] of %s: %s",
+				         f->name, k, format_size(size, sizeof(size), f->size_bytes),
 				         rc == -ENOSPC ? "the profile's disk for files is too "
 				                         "small, or there is none"
 				                       : strerror(-rc));
@@ -163,6 +165,21 @@ static int create_files(struct sim_target *s, char *err)
 		}
 	}
 	return 0;
+}
+
+/* Its map is a byte for each page, of the machine's own memory. */
+static void swapon_failed(const struct hw_disk *d, int rc, char *err)
+{
+	char size[SIZE_TEXT_MAX];
+
+	format_size(size, sizeof(size), d->size_bytes);
+	if (rc == -ENOMEM)
+		snprintf(err, TARGET_ERROR_MAX,
+		         "swap of %s on disk \"%s\": the machine has no memory for its map", size,
+		         d->name);
+	else
+		snprintf(err, TARGET_ERROR_MAX, "swap of %s on disk \"%s\": swapon failed: %s",
+		         size, d->name, strerror(-rc));
 }
 
 int sim_open(const struct target_request *req, struct target **out, char *err)
@@ -224,8 +241,8 @@ int sim_open(const struct target_request *req, struct target **out, char *err)
 			continue;
 		rc = do_swapon(s->machine, i, -1);
 		if (rc) {
-			snprintf(err, TARGET_ERROR_MAX, "disk \"%s\": swapon failed: %s",
-			         req->hw->disk[i].name, strerror(-rc));
+			swapon_failed(&req->hw->disk[i], rc, err);
+			rc = -EINVAL;
 			goto out_machine;
 		}
 	}

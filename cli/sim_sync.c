@@ -85,7 +85,7 @@ int op_counter_add(struct target_task *t, u32 counter, s64 delta, s64 *value)
 
 	world_order(); /* an atomic of user code */
 	charge(COST_ATOMIC);
-	*value = *c += delta;
+	*value = *c = (s64)((u64)*c + (u64)delta); /* as Lua's own numbers wrap */
 	return killed();
 }
 

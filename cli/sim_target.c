@@ -327,9 +327,10 @@ static int sim_target_run(struct target *t, struct target_result *res)
 		rc = start_group(s, i);
 		if (rc) {
 			snprintf(res->error, sizeof(res->error),
-			         "the machine is too small for the tasks of group \"%s\"",
-			         s->req->group[i].name);
-			return rc;
+			         "%.200s: the machine has no memory for the %u tasks of group "
+			         "\"%s\"",
+			         s->req->scenario, s->req->group[i].nr, s->req->group[i].name);
+			return -EINVAL;
 		}
 	}
 	list_for_each_entry (st, &s->tasks, all)
@@ -418,7 +419,8 @@ static int sim_write_proc(struct target *t, const char *dir, char *err)
 
 static int op_record_time(struct target_task *t, u64 ns)
 {
-	sim_of(t)->time_ns += ns;
+	if (__builtin_add_overflow(sim_of(t)->time_ns, ns, &sim_of(t)->time_ns))
+		return -EOVERFLOW;
 	return killed();
 }
 

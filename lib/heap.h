@@ -23,6 +23,9 @@
 #define KEYHEAP_ID_MASK ((1u << KEYHEAP_ID_BITS) - 1)
 #define KEYHEAP_EMPTY UINT64_MAX /* no key: its value, 2^52 - 1, is not used */
 
+/* The largest value of a key that is not mistaken for none. In ns: 52 days. */
+#define KEYHEAP_VALUE_MAX ((UINT64_MAX >> KEYHEAP_ID_BITS) - 1)
+
 struct keyheap {
 	u64 *tree;  /* nodes 1 to 2 * leaves - 1; the children of i are 2i and 2i + 1 */
 	u64 leaves; /* a power of two; the leaf of an id is tree[leaves + id] */

@@ -247,6 +247,9 @@ static int check_ram(const struct machine_shape *s, char *err)
 		return load_refuse(err, "RAM of %s is less than the 8M that a kernel needs", ram);
 	if (s->ram_bytes > MACHINE_RAM_MAX)
 		return load_refuse(err, "RAM of %s is more than the 1024T that fit", ram);
+	if (s->ram_bytes / s->nr_nodes > MACHINE_NODE_RAM_MAX)
+		return load_refuse(err, "RAM of %s is more than 16T for each of %u nodes", ram,
+		                   s->nr_nodes);
 	if (s->ram_bytes / s->nr_nodes < MACHINE_NODE_RAM_MIN)
 		return load_refuse(err,
 		                   "RAM of %s for %u nodes is less than the 8M that each needs",

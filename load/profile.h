@@ -29,6 +29,7 @@
 #define MACHINE_SWAP_MIN 8192UL     /* a header and a page */
 #define MACHINE_RAM_MIN (8UL << 20) /* below, no kernel boots */
 #define MACHINE_NODE_RAM_MIN (8UL << 20)
+#define MACHINE_NODE_RAM_MAX (16UL << 40) /* links of pages have 32 bits */
 #define MACHINE_RAM_MAX (1UL << 50)
 
 enum swap_kind {

@@ -111,8 +111,8 @@ static int call_original(lua_State *L)
 static void check_range(lua_State *L, s64 from, s64 to)
 {
 	if (to >= from && (u64)to - (u64)from >= SANDBOX_TABLE_MAX)
-		sandbox_error(L, "a range of %llu elements is more than a script may handle",
-		              (unsigned long long)((u64)to - (u64)from + 1));
+		sandbox_error(L, "elements %lld to %lld are more than a script may handle",
+		              (long long)from, (long long)to);
 	if (to >= from)
 		sandbox_charge(L, (u64)to - (u64)from);
 }

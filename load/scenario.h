@@ -57,6 +57,8 @@
 #define SCENARIO_VARIANTS_MAX 64
 #define SCENARIO_TASKS_MAX 100000
 #define SCENARIO_TIMEOUT_NS 3600000000000 /* an hour */
+#define SCENARIO_TIME_MAX                                                                          \
+	(1200 * SCENARIO_TIMEOUT_NS) /* a simulated machine's clock ends soon after */
 
 /* Names that load/ does not know. Any function may be NULL: then nothing is checked. */
 struct load_names {

@@ -163,6 +163,8 @@ static int word_timeout(lua_State *L)
 		sandbox_error(L, "timeout: %s", err);
 	if (s->timeout_ns == 0)
 		sandbox_error(L, "timeout: must be more than 0");
+	if (s->timeout_ns > SCENARIO_TIME_MAX)
+		sandbox_error(L, "timeout: must be at most 1200h");
 	return 0;
 }
 

@@ -114,8 +114,9 @@ static void read_figures(struct scenario *s, const struct field_table *t, const 
 		if (!metric_is_known(s, metrics[i], err))
 			field_error(&sub, metrics[i], "%s", err);
 		if (lua_getfield(t->L, sub.index, metrics[i]) != LUA_TNUMBER ||
-		    !isfinite(lua_tonumber(t->L, -1)))
-			field_error(&sub, metrics[i], "'%s' must be a number (times in seconds)",
+		    !isfinite(lua_tonumber(t->L, -1)) || lua_tonumber(t->L, -1) < 0)
+			field_error(&sub, metrics[i],
+			            "'%s' must be a number from 0 on (times in seconds)",
 			            metrics[i]);
 		f.value = lua_tonumber(t->L, -1);
 		lua_pop(t->L, 1);

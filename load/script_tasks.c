@@ -74,9 +74,9 @@ static int word_task(lua_State *L)
 static const struct field group_fields[] = {
 	{"count", FIELD_COUNT, GROUP(nr), 1, SCENARIO_TASKS_MAX, NULL},
 	{"run", FIELD_FUNCTION, 0, 0, 0, NULL},
-	{"start", FIELD_TIME, GROUP(start_ns), 0, 0, NULL},
-	{"stagger", FIELD_TIME, GROUP(stagger_ns), 0, 0, NULL},
-	{"jitter", FIELD_TIME, GROUP(jitter_ns), 0, 0, NULL},
+	{"start", FIELD_TIME, GROUP(start_ns), 0, SCENARIO_TIME_MAX, NULL},
+	{"stagger", FIELD_TIME, GROUP(stagger_ns), 0, SCENARIO_TIME_MAX, NULL},
+	{"jitter", FIELD_TIME, GROUP(jitter_ns), 0, SCENARIO_TIME_MAX, NULL},
 	{"speed", FIELD_PERCENT, GROUP(speed_bp), 0, 9000, NULL},
 	{"oom_score_adj", FIELD_INT, GROUP(oom_score_adj), -1000, 1000, NULL},
 	{"background", FIELD_BOOL, GROUP(background), 0, 0, NULL},
@@ -95,6 +95,9 @@ static void declare_group(lua_State *L, const char *name)
 	declare_function(L, name);
 	g.has_memlock =
 		fields_read(&t, group_fields, ARRAY_SIZE(group_fields), &g) >> GROUP_MEMLOCK & 1;
+	if (g.stagger_ns && g.nr > SCENARIO_TIME_MAX / g.stagger_ns)
+		field_error(&t, "stagger", "the last of %u tasks would start after more than 1200h",
+		            g.nr);
 	if (lua_getfield(L, 1, "run") != LUA_TFUNCTION)
 		field_error(&t, NULL, "needs run = function(t) ... end");
 	lua_pop(L, 1);

@@ -66,7 +66,7 @@ void sim_dump(struct world *w, FILE *f)
 		}
 		sim_report_task(sim, f, st->task);
 		fprintf(f, "    user %lu ns, system %lu ns", t->utime_ns, t->stime_ns);
-		print_span(f, c->ledger, c->task == t ? c->span : t->span);
+		print_span(f, c->ledger, c->task == t && !sim->ended ? c->span : t->span);
 		fputc('\n', f);
 	}
 	fprintf(f, "  %u ended\n", nr_ended);
@@ -117,7 +117,7 @@ void sim_task_where(const struct world *w, u32 id, char *buf, size_t n)
 	list_for_each_entry (st, &sim->tasks, list) {
 		const struct world_task *t = st->task;
 		const struct world_cpu *c = &sim_cpu(sim, t->cpu)->cpu;
-		const struct ledger_node *span = c->task == t ? c->span : t->span;
+		const struct ledger_node *span = c->task == t && !sim->ended ? c->span : t->span;
 		size_t len;
 
 		if (t->id != id)

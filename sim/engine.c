@@ -151,7 +151,8 @@ static u64 sim_park_key(const struct sim_cpu *s)
 		at = s->next_irq;
 	if (at == SIM_NEVER)
 		return KEYHEAP_EMPTY;
-	return heap_key(max(at, s->cpu.clock), s->rank);
+	/* Later than any run may last is as late as that. */
+	return heap_key(min_t(u64, max(at, s->cpu.clock), KEYHEAP_VALUE_MAX), s->rank);
 }
 
 static void sim_idle_main(void);
@@ -466,6 +467,8 @@ int sim_run(struct world *w)
 	sim->elapsed = sim->result == -ETIME ? sim->stop_at : 0;
 	for (u32 i = 0; i < w->hw->nr_cpus; i++)
 		sim->elapsed = max(sim->elapsed, w->cpu[i]->clock);
+	for (u32 i = 0; i < w->hw->nr_cpus; i++)
+		w->cpu[i]->task->span = w->cpu[i]->span; /* for sim_task_where() */
 	for (u32 i = 0; i < w->hw->nr_cpus; i++)
 		sim_close_cpu(sim, sim_cpu(sim, i));
 	sim_boot_enter(sim);

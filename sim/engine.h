@@ -44,6 +44,7 @@
 #include "world/impl.h"
 
 #define SIM_NEVER UINT64_MAX
+#define SIM_TIME_MAX ((u64)KEYHEAP_VALUE_MAX)
 #define SIM_RUN_AHEAD_NS 20000 /* a task works on its own memory for so long between order points */
 #define SIM_HUNG_NS                                                                                \
 	600000000000UL /* no user task has run for so long: look whether one ever will */

@@ -256,7 +256,7 @@ static void sim_set_options(struct sim *sim, const struct sim_options *opt)
 	w->tracing = opt->tracing || opt->nr_slices_max;
 	memcpy(w->fail_every, opt->fail_every, sizeof(w->fail_every));
 	sim->explore = opt->explore;
-	sim->stop_at = opt->max_ns ? opt->max_ns : SIM_NEVER;
+	sim->stop_at = opt->max_ns ? min(opt->max_ns, SIM_TIME_MAX) : SIM_TIME_MAX;
 	sim->sample = opt->sample;
 	sim->sample_arg = opt->sample_arg;
 	sim->sample_at = opt->sample ? opt->sample_ns : SIM_NEVER;

@@ -25,7 +25,7 @@ struct sim_trace_event;
 
 struct sim_options {
 	u64 seed;
-	u64 max_ns;         /* sim_run() gives up at this virtual time; 0: never */
+	u64 max_ns;         /* sim_run() gives up at this virtual time; 0: at SIM_TIME_MAX */
 	bool check;         /* tag and verify contents */
 	bool tracing;       /* keep trace events */
 	bool explore;       /* ties between CPUs are broken by the seed, not by CPU number */

@@ -230,6 +230,40 @@ end }
 END
 expect 2 "pattern.lua: no end after 1 s of CPU time" run "$dir/pattern.lua" --cpu-limit 1
 
+# A time that no clock reaches; what overflows is refused or wraps as Lua's numbers do.
+cat >"$dir/far.lua" <<'END'
+scenario "far"
+machine { profile = "small", cpus = 2, ram = "64M", swap = "16M" }
+local c = counter "c"
+group "g" { run = function(t)
+	c:add(math.maxinteger)
+	if c:add(1) ~= math.mininteger then error("no wrap") end
+	if pcall(function() for _ = 1, 5 do t:record_time(1 << 62) end end) then error("no overflow") end
+	t:compute("2h")
+	t:sleep(1 << 62)
+end }
+END
+expect 2 "far.lua:8: no end (timeout allows more), still running after 3600.000 simulated seconds: g (8) in user" run "$dir/far.lua"
+sed -i 's/"2h"/"1s"/' "$dir/far.lua"
+expect 2 "far.lua:9: no end (timeout allows more), still running after 3600.000 simulated seconds: g (8) in user" run "$dir/far.lua"
+sed -i '1s/$/ timeout "1201h"/' "$dir/far.lua"
+expect 2 "far.lua:1: timeout: must be at most 1200h" run "$dir/far.lua"
+sed -i '1s/.*/scenario "far"/; s/run =/count = 9, stagger = "200h", run =/' "$dir/far.lua"
+expect 2 'far.lua:4: group "g": the last of 9 tasks would start after more than 1200h' run "$dir/far.lua"
+
+# Machines that cannot be: which file, and why.
+cat >"$dir/huge.lua" <<'END'
+scenario "huge"
+machine { profile = "small", cpus = 1, ram = "64M", swap = "1T" }
+group "g" { run = function(t) end }
+END
+expect 2 'huge.lua: swap of 1T on disk "swap": the machine has no memory for its map' run "$dir/huge.lua"
+expect 2 "huge.lua:2: machine: RAM of 20T is more than 16T for each of 1 nodes" run "$dir/huge.lua" --set machine.ram=20T
+sed -i 's/"1T"/0/; s/run =/count = 4096, run =/' "$dir/huge.lua"
+expect 2 'huge.lua: the machine has no memory for the 4096 tasks of group "g"' run "$dir/huge.lua"
+sed -i 's/count = 4096/count = 1/; 2s/$/ file "f" { size = "1P" }/' "$dir/huge.lua"
+expect 2 'huge.lua: file "f" [0] of 1024T: ' run "$dir/huge.lua"
+
 # A store to a folio larger than the dirty limit faults for ever, as in Linux: no mistake of ours.
 cat >"$dir/folio.lua" <<'END'
 scenario "folio"
