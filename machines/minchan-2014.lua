@@ -46,6 +46,7 @@ machine "minchan-2014" {
 			max_request = "504K",     -- 126 segments of 4 KiB
 			variation = "20%",        -- assumed: other load of the host
 			multiqueue = true,        -- 3.13
+			rotational = true,        -- virtio-blk does not say otherwise, whatever the host has; nor does 6.18's
 			source = "assumed: a virtio disk through the host's page cache",
 		},
 		data = {
