@@ -126,6 +126,7 @@ static const struct field disk_fields[] = {
 	{"read_rate", FIELD_SIZE, DISK(disk.read_bytes_per_s), RATE_MIN, 1L << 50, NULL},
 	{"write_rate", FIELD_SIZE, DISK(disk.write_bytes_per_s), RATE_MIN, 1L << 50, NULL},
 	{"channels", FIELD_COUNT, DISK(disk.nr_channels), 1, 1024, NULL},
+	{"depth", FIELD_COUNT, DISK(disk.depth), 1, 65536, NULL},
 	{"requests", FIELD_COUNT, DISK(disk.nr_requests), 1, 65536, NULL},
 	{"max_request", FIELD_SIZE, DISK(max_request_bytes), 4096, 1 << 30, NULL},
 	{"variation", FIELD_PERCENT, DISK(disk.variation_bp), 0, 10000, NULL},

@@ -79,6 +79,7 @@ static void put_disk(struct writer *w, const struct hw_disk *d, const char *orig
 		put_time(w, KEY("read_latency"), origin, d->read_latency_ns);
 		put_time(w, KEY("write_latency"), origin, d->write_latency_ns);
 		put(w, KEY("channels"), origin, "%u", d->nr_channels);
+		put(w, KEY("depth"), origin, "%u", max(d->depth, d->nr_channels));
 	}
 	if (d->kind == HW_DISK_RAM) {
 		put_percent(w, KEY("ratio"), origin, d->ratio_bp);

@@ -17,6 +17,7 @@ machine "this-host-quiet" {
 			write_rate = "463M", -- measured: 4 GB by dd in requests of 1 MB, oflag=direct (256 MB at a time: 1746M, into a cache of the hypervisor)
 			channels = 2,          -- measured: most reads a second x the longer of the two
 			requests = 256,        -- queue/nr_requests
+			depth = 128,           -- mq/0/nr_tags
 			max_request = "4096K",  -- queue/max_sectors_kb
 			irq_cpu = 1,           -- /proc/interrupts: gets them all
 			variation = "10%",    -- assumed
@@ -33,6 +34,7 @@ machine "this-host-quiet" {
 			write_rate = "2454M",    -- measured: the same
 			channels = 2,          -- measured: most reads a second x the longer of the two
 			requests = 256,        -- queue/nr_requests
+			depth = 128,           -- mq/0/nr_tags
 			max_request = "4096K",  -- queue/max_sectors_kb
 			irq_cpu = 1,           -- /proc/interrupts: gets them all
 			variation = "10%",    -- assumed

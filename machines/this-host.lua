@@ -42,6 +42,7 @@ machine "this-host" {
 			write_rate = "418M",    -- measured: the same
 			channels = 3,          -- measured: most reads a second x the longer of the two; 2 to 4
 			requests = 256,        -- queue/nr_requests
+			depth = 128,           -- mq/0/nr_tags
 			max_request = "4096K",  -- queue/max_sectors_kb
 			irq_cpu = 1,           -- /proc/interrupts: gets them all
 			variation = "10%",    -- assumed
@@ -58,6 +59,7 @@ machine "this-host" {
 			write_rate = "1299M",    -- measured: the same
 			channels = 3,          -- measured: most reads a second x the longer of the two
 			requests = 256,        -- queue/nr_requests
+			depth = 128,           -- mq/0/nr_tags
 			max_request = "4096K",  -- queue/max_sectors_kb
 			irq_cpu = 1,           -- /proc/interrupts: gets them all
 			variation = "10%",    -- assumed

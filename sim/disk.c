@@ -13,8 +13,9 @@
  *
  * A rotating disk serves one request at a time: a seek that grows with the root of the distance, a
  * random part of a turn, and the transfer; one that continues where the head stands has neither seek
- * nor turn. Flash serves nr_channels at once, each after its latency, over one bus. RAM disks are
- * done inside submit. Left out: write caches, queueing inside rotating disks, plugging.
+ * nor turn. Flash serves nr_channels at once, each after its latency, over one bus; up to `depth` it takes from
+ * the elevator beforehand (NCQ, a virtio ring) and serves as they came: nothing merges with those any more. RAM
+ * disks are done inside submit. Left out: write caches, queueing inside rotating disks.
  */
 #include "sim/disk.h"
 
@@ -54,12 +55,14 @@ struct sim_disk {
 	struct sim_supply supply[2];
 	struct list_head free; /* requests */
 	struct sim_request *requests;
-	u32 nr_in_service;
+	u32 nr_in_service; /* that the disk has taken */
+	u32 depth;
 	u32 nr_channels;
-	u64 head;        /* rotating: the sector after the last one served */
-	u64 bus_free_at; /* flash */
-	u64 nr_served;   /* the n of random numbers */
-	u64 depth_since; /* when nr_in_service or the queue last changed */
+	u64 *channel_free_at; /* [nr_channels] flash: when it has served what it has */
+	u64 head;             /* rotating: the sector after the last one served */
+	u64 bus_free_at;      /* flash */
+	u64 nr_served;        /* the n of random numbers */
+	u64 depth_since;      /* when nr_in_service or the queue last changed */
 	struct sim_disk_stats stats;
 };
 
@@ -110,12 +113,24 @@ static u64 disk_access_ns(struct sim_disk *d, const struct sim_request *r)
 	return ns;
 }
 
-/* When @r, begun at @start, is done. */
-static u64 disk_serve(struct sim_disk *d, struct sim_request *r, u64 start)
+/* The channel that is free first. */
+static u64 *disk_channel(const struct sim_disk *d)
+{
+	u64 *first = d->channel_free_at;
+
+	for (u32 i = 1; i < d->nr_channels; i++)
+		if (d->channel_free_at[i] < *first)
+			first = &d->channel_free_at[i];
+	return first;
+}
+
+/* When @r, which the disk takes at @now, is done. */
+static u64 disk_serve(struct sim_disk *d, struct sim_request *r, u64 now)
 {
 	u64 bytes = r->nr_sectors * 512;
 	u64 rate = r->write ? d->hw->write_bytes_per_s : d->hw->read_bytes_per_s;
-	u64 at = start + disk_access_ns(d, r);
+	u64 *channel = disk_channel(d);
+	u64 at = max(now, *channel) + disk_access_ns(d, r);
 
 	if (d->hw->kind == HW_DISK_FLASH) {
 		at = max(at, d->bus_free_at) + disk_transfer_ns(bytes, rate);
@@ -124,6 +139,7 @@ static u64 disk_serve(struct sim_disk *d, struct sim_request *r, u64 start)
 		at += disk_transfer_ns(bytes, rate);
 		d->head = r->sector + r->nr_sectors;
 	}
+	*channel = at;
 	d->nr_served += 1;
 	return at;
 }
@@ -141,10 +157,10 @@ static void disk_account(struct sim_disk *d, u64 now)
 	d->stats.depth_ns += ns * (d->supply[0].nr_used + d->supply[1].nr_used);
 }
 
-/* Starts what the disk has room for, at @now by its own time. The lock is held. */
+/* Gives the disk what it has room for, at @now by its own time. The lock is held. */
 static void disk_dispatch(struct sim_disk *d, u64 now)
 {
-	while (d->nr_in_service < d->nr_channels) {
+	while (d->nr_in_service < d->depth) {
 		struct sim_request *r = elevator_next(&d->elevator, now);
 
 		if (!r)
@@ -481,6 +497,7 @@ static int disk_create(struct sim *sim, struct sim_disk *d, u32 id)
 	d->id = id;
 	d->max_sectors = hw->max_sectors ? hw->max_sectors : DISK_DEFAULT_MAX_SECTORS;
 	d->nr_channels = hw->kind == HW_DISK_FLASH ? max(hw->nr_channels, 1u) : 1;
+	d->depth = hw->kind == HW_DISK_FLASH ? max(hw->depth, d->nr_channels) : 1;
 	/* Linux's blk_queue_congestion_threshold(). */
 	d->congestion_on = hw->nr_requests - hw->nr_requests / 8 + 1;
 	d->congestion_off =
@@ -493,7 +510,8 @@ static int disk_create(struct sim *sim, struct sim_disk *d, u32 id)
 	if (hw->kind == HW_DISK_RAM)
 		return 0;
 	d->requests = calloc(nr, sizeof(*d->requests));
-	if (!d->requests)
+	d->channel_free_at = calloc(d->nr_channels, sizeof(*d->channel_free_at));
+	if (!d->requests || !d->channel_free_at)
 		return -ENOMEM;
 	for (u32 i = 0; i < nr; i++) {
 		struct sim_request *r = &d->requests[i];
@@ -526,8 +544,10 @@ int sim_disks_create(struct sim *sim)
 
 void sim_disks_destroy(struct sim *sim)
 {
-	for (u32 i = 0; sim->disk && i < sim->w.hw->nr_disks; i++)
+	for (u32 i = 0; sim->disk && i < sim->w.hw->nr_disks; i++) {
 		free(sim->disk[i].requests);
+		free(sim->disk[i].channel_free_at);
+	}
 	free(sim->disk);
 	sim->disk = NULL;
 }

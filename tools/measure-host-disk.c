@@ -288,6 +288,9 @@ static void measure_file(FILE *out, int fd, const char *dir, bool in_one_piece)
 	if (queue_number(dir, "nr_requests") > 0)
 		fprintf(out, "\t\t\trequests = %d,        -- queue/nr_requests\n",
 		        queue_number(dir, "nr_requests"));
+	if (queue_number(dir, "../mq/0/nr_tags") > 0)
+		fprintf(out, "\t\t\tdepth = %d,           -- mq/0/nr_tags\n",
+		        queue_number(dir, "../mq/0/nr_tags"));
 	if (queue_number(dir, "max_sectors_kb") > 0)
 		fprintf(out, "\t\t\tmax_request = \"%dK\",  -- queue/max_sectors_kb\n",
 		        queue_number(dir, "max_sectors_kb"));

@@ -56,6 +56,7 @@ struct hw_disk {
 	u64 read_bytes_per_s;
 	u64 write_bytes_per_s;
 	u32 nr_channels;  /* flash: requests served at once */
+	u32 depth;        /* flash: taken at once, in the order they come; at least nr_channels */
 	u32 nr_requests;  /* queue limit per direction (Linux: 128); RAM: 0 */
 	u32 max_sectors;  /* largest merged request, in 512-byte sectors */
 	u32 variation_bp; /* seeded spread of each service time, parts of 10,000 */

@@ -173,6 +173,44 @@ TEST(flash_serves_its_channels_at_once)
 	disk_run(2, NULL, 1, 0, flash_many);
 }
 
+static void taken_early(struct test_machine *m, struct disk_test *d)
+{
+	const struct sim_disk_stats *st = sim_disk_stats(m->w, 0);
+	static const u64 page[] = {70, 90, 50, 91};
+	/* By rising sector from 70 on, 91 with 90; or as they come, each by itself. */
+	static const u32 sorted[] = {0, 1, 3, 2};
+	u64 begin = world_now();
+	u64 ns;
+
+	for (u32 i = 0; i < 4; i++)
+		submit(d, page[i], 1, false);
+	wait_all(d);
+	ns = world_now() - begin;
+	assert_int_equal(st->nr_merges[0], d->arg ? 0 : 1);
+	for (u32 i = 0; i < 4; i++)
+		assert_int_equal(d->order[i], d->arg ? i : sorted[i]);
+	/* One channel, 84 us each: it is no faster for having them all. */
+	assert_true(ns > (d->arg ? 4 : 3) * 84 * US);
+	assert_true(ns < (d->arg ? 4 : 3) * 84 * US + 50 * US);
+}
+
+TEST(what_a_disk_has_taken_is_neither_sorted_nor_merged)
+{
+	struct hw_disk disk = {.name = "disk0",
+	                       .kind = HW_DISK_FLASH,
+	                       .size_bytes = 1UL << 30,
+	                       .read_latency_ns = 80 * US,
+	                       .read_bytes_per_s = 1000000000,
+	                       .write_bytes_per_s = 1000000000,
+	                       .nr_channels = 1,
+	                       .nr_requests = 128,
+	                       .max_sectors = 1024};
+
+	disk_run(1, &disk, 1, 0, taken_early);
+	disk.depth = 32;
+	disk_run(1, &disk, 1, 1, taken_early);
+}
+
 /* ---- rotating disks ------------------------------------------------------------------------- */
 
 static void sequential(struct test_machine *m, struct disk_test *d)
