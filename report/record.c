@@ -387,6 +387,16 @@ void record_write(const struct run_record *r, struct bytes *out)
 	heat_write(r->heat, out);
 }
 
+/* What every ledger of a run that ended promises, and everything that is made of spans relies on. */
+static bool spans_add_up(const struct run_record *r)
+{
+	u64 sum = 0;
+
+	for (u32 i = 0; i < r->nr_spans; i++)
+		sum += r->span[i].ns;
+	return r->status || !r->nr_spans || sum == r->elapsed_ns * r->nr_cpus;
+}
+
 int record_read(struct run_record *r, struct bytes_reader *in)
 {
 #define TEXT(name) e->name = bytes_get_text(in);
@@ -411,7 +421,7 @@ int record_read(struct run_record *r, struct bytes_reader *in)
 	read_series(r, in);
 	r->trace = trace_read(in);
 	r->heat = heat_read(in);
-	if (!in->bad)
+	if (!in->bad && spans_add_up(r))
 		return 0;
 	record_free(r);
 	return -EINVAL;

@@ -140,7 +140,7 @@ void record_free(struct run_record *r);
 
 void record_write(const struct run_record *r, struct bytes *out);
 
-/* -EINVAL, with nothing to free, if the bytes are not a whole record. */
+/* -EINVAL, with nothing to free, if the bytes are not a whole record, or its spans do not add up. */
 int __must_check record_read(struct run_record *r, struct bytes_reader *in);
 
 /* What a twin of this run of the host needs. False: the run was not limited by ballast. */

@@ -65,6 +65,24 @@ TEST(no_part_of_a_record_is_taken_for_a_whole_one)
 	bytes_free(&bytes);
 }
 
+/* A file of --state may have been written by anybody. */
+TEST(a_record_whose_spans_do_not_add_up_is_refused)
+{
+	struct run_record a;
+	struct run_record b;
+	struct bytes bytes = {0};
+	struct bytes_reader in;
+
+	fixture_record(&a, "a", 1, 1.0);
+	assert_true(a.nr_spans > 0);
+	a.span[0].ns += 1;
+	record_write(&a, &bytes);
+	in = bytes_read(&bytes);
+	assert_int_equal(record_read(&b, &in), -EINVAL);
+	bytes_free(&bytes);
+	record_free(&a);
+}
+
 TEST(damaged_records_are_refused_or_read_but_never_huge)
 {
 	struct rand_stream r;
