@@ -70,7 +70,8 @@ static int ballast_plan(struct target *t, struct ballast *b, char *err)
 		return host_error(
 			err, -EOPNOTSUPP,
 			"a ballast that leaves %s of RAM would leave only %s available: "
-			"other programs hold the rest (at least %s must be left)",
+			"other programs hold the rest (at least %s must be left); "
+			"--set machine.ram=SIZE asks for more",
 			size_text(ram, text[0]),
 			size_text((u64)available > ballast ? (u64)available - ballast : 0, text[1]),
 			size_text(needed, text[2]));
