@@ -459,8 +459,11 @@ restart:
 		done = kswapd_pass(m, pgdat, &sc, &nr_boost);
 	} while (!done && sc.priority >= 1);
 
-	/* Only file pages were tried, because there seemed to be plenty: once more without that. */
-	if (done != 1 && !sc.no_cache_trim_mode && sc.cache_trim_mode_failed) {
+	/*
+	 * All priorities and not a page, and only file pages were tried, because there seemed to be
+	 * plenty: once more without that.
+	 */
+	if (!done && !sc.nr_reclaimed && !sc.no_cache_trim_mode && sc.cache_trim_mode_failed) {
 		sc.no_cache_trim_mode = true;
 		goto restart;
 	}
