@@ -139,6 +139,56 @@ TEST(a_hopeless_kswapd_gives_up_today)
 	row_stop();
 }
 
+/* Of the file list, on which lazily freed pages are, nothing can be had but the last @nr pages. */
+static void lock_lazy(u64 nr_pages, bool lock)
+{
+	for (u64 i = 0; i < nr_pages; i++) {
+		u64 a = va + i * PAGE_SIZE;
+		pte_t pte = *pt_entry(fix.m, pt_find(fix.m, fix.t->mm, a), a);
+
+		if (lock)
+			assert_true(trylock_page(fix.m, pfn_to_page(fix.m, pte_pfn(pte))));
+		else
+			unlock_page(fix.m, pfn_to_page(fix.m, pte_pfn(pte)));
+	}
+}
+
+/*
+ * 4,200 pages of files at priority 12 are enough for it to think that there are plenty, and to look at those
+ * alone. It looks at others if a whole run has freed nothing, and not if most of a run has.
+ */
+TEST(today_kswapd_doubts_that_file_pages_are_plenty_if_a_whole_run_freed_nothing)
+{
+	const u64 nr_lazy = 4200;
+
+	for (u64 nr_free = 0; nr_free <= 8; nr_free += 8) {
+		struct pglist_data *pgdat;
+		int order = 0;
+		int zoneidx = ZONE_DMA32;
+
+		fix_start(1, 16384, "6.18", NULL);
+		fix_swapon();
+		fill(nr_lazy + 1000);
+		in_user();
+		assert_int_equal(do_madvise(fix.m, va, nr_lazy * PAGE_SIZE, MM_MADV_FREE), 0);
+		in_kernel();
+		lru_add_drain(fix.m);
+		make_old(nr_lazy + 1000);
+		lock_lazy(nr_lazy - nr_free, true);
+		pgdat = &fix.m->node[0];
+		/* Each 10 pages short, which is less than there are pages of files. */
+		for (int i = 0; i <= ZONE_DMA32; i++)
+			pgdat->zone[i]._watermark[WMARK_HIGH] =
+				zone_page_state_snapshot(&pgdat->zone[i], NR_FREE_PAGES) + 10;
+		balance_pgdat_6_18(fix.m, pgdat, &order, &zoneidx);
+		assert_int_equal(fix_event(PGLAZYFREED) > 0, nr_free > 0);
+		assert_false(pgdat_balanced_6_18(pgdat, 0, zoneidx));
+		assert_int_equal(fix_event(PGSCAN_ANON) > 0, !nr_free);
+		lock_lazy(nr_lazy - nr_free, false);
+		row_stop();
+	}
+}
+
 /* ---- throttles ---- */
 
 /* Isolated > inactive / 8: 4.0 waits a tenth of a second each time it looks; here for ever. */
