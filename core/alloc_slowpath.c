@@ -2,7 +2,7 @@
  * The allocator's slow path: no zone is above its low mark. Wake kswapd, go down to the min mark,
  * reclaim, retry, and in the end let the OOM killer find memory.
  *
- * Linux mm/page_alloc.c, __alloc_pages_slowpath() (linux-mm.md 4.4 to 4.6), in four forms (knob
+ * Linux mm/page_alloc.c, __alloc_pages_slowpath(), in four forms (knob
  * alloc.slowpath): slowpath_2_6_36() and slowpath_3_0(), to 3.18; slowpath_3_19() of 3.19 to 4.4;
  * and slowpath_6_18() of today. What they share, a round of direct reclaim and the OOM path, comes
  * first.

@@ -1,6 +1,6 @@
 /*
  * The whole-machine audit: every structure walked by the file that has it, and what no single file
- * can know checked here (linux-mm.md 20.3): that each frame is in exactly one place, and that pages
+ * can know checked here: that each frame is in exactly one place, and that pages
  * counted by kind are as many as there are.
  *
  * Runs between tasks and charges nothing. It costs time and host memory in the number of frames that

@@ -1,7 +1,7 @@
 /*
  * The buddy allocator of a zone: free blocks of 2^order pages, split on demand and merged when freed.
  *
- * Linux mm/page_alloc.c (linux-mm.md 4.1). Free blocks are listed by order and migrate type. A block
+ * Linux mm/page_alloc.c. Free blocks are listed by order and migrate type. A block
  * whose type has run out falls back on another's (knob alloc.fallback): 4.0 splits the largest block
  * it finds and keeps the rest; 6.18 claims a large block's pageblock if it is mostly free or alike,
  * and otherwise steals the smallest block that does, leaving the rest where it was.

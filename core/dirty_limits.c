@@ -1,6 +1,6 @@
 /*
  * How many pages may be dirty, and how those who make more of them are slowed down (the second half of
- * Linux mm/page-writeback.c; linux-mm.md 13.3, 13.4).
+ * Linux mm/page-writeback.c).
  *
  * Above the background threshold the flusher writes. Half-way between that and the dirty threshold begins
  * the range in which dirtiers pause. The flusher's speed is measured every 200 ms, and so is how fast pages

@@ -1,6 +1,6 @@
 /*
  * Faults on file mappings (Linux mm/filemap.c: filemap_fault(), filemap_map_pages(); mm/memory.c:
- * do_read_fault(), do_cow_fault(), do_shared_fault(); linux-mm.md 12.4).
+ * do_read_fault(), do_cow_fault(), do_shared_fault()).
  *
  * A read maps the page of the cache, and, since 3.15, those around it that happen to be there
  * (fault-around; vm.fault_around_bytes). A write to a private mapping copies the page; a write to a

@@ -2,7 +2,7 @@
  * How many pages are free? What NR_FREE_PAGES says is off by what the CPUs' differences hide, up to
  * CPUs x threshold, which can be more than all that watermarks keep free.
  *
- * Linux mm/mmzone.c, mm/vmstat.c and mail 004 (linux-mm.md 3.4, 3.5, 3.7, 19.5). Five answers, by
+ * Linux mm/mmzone.c, mm/vmstat.c and mail 004. Five answers, by
  * the knob vmstat.free_estimate:
  *
  * cheap (to 2.6.35). Believe the counter: min can be breached unseen.

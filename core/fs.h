@@ -67,7 +67,7 @@ struct inode {
 	char name[24];         /* (c) */
 };
 
-/* linux-mm.md 13.2. Changed by readers without a lock, as in Linux. */
+/* Changed by readers without a lock, as in Linux. */
 struct file_ra_state {
 	u64 start; /* the window, in pages */
 	u32 size;

@@ -1,6 +1,6 @@
 /*
  * Auditing files: each inode's index against its pages and their flags, its blocks against the bitmap,
- * the page cache against its counters (linux-mm.md 20.3).
+ * the page cache against its counters.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /*
- * What a request for frames says of itself, and what the watermark test makes of that (linux-mm.md 4.2).
+ * What a request for frames says of itself, and what the watermark test makes of that.
  */
 #ifndef CORE_GFP_H
 #define CORE_GFP_H

@@ -31,7 +31,7 @@ bool thp_vma_allowable(const struct machine *m, const struct vm_area_struct *vma
 	return vma_covers_pmd(vma, va);
 }
 
-/* How hard an allocation may try (linux-mm.md 10.1): directly, or by waking kswapd. */
+/* How hard an allocation may try: directly, or by waking kswapd. */
 gfp_t thp_gfp(const struct machine *m, bool advised)
 {
 	gfp_t gfp = GFP_TRANSHUGE_LIGHT | __GFP_NORETRY;

@@ -567,7 +567,7 @@ void rmap_audit(struct machine *m);
 void for_each_swap_pte(struct machine *m,
                        void (*fn)(struct machine *m, swp_entry_t entry, void *arg), void *arg);
 
-/* How reclaim recognises a lazily freed page (linux-mm.md 7.6). */
+/* How reclaim recognises a lazily freed page. */
 enum lazyfree_rule {
 	LAZYFREE_CLEAN_PTES,     /* seed's tree: not in the swap cache, and no pte is dirty */
 	LAZYFREE_SLOT_FIRST,     /* 4.5: in the swap cache, and neither page nor ptes are dirty */

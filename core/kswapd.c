@@ -1,5 +1,5 @@
 /*
- * kswapd: one task per node that reclaims in the background (Linux mm/vmscan.c; linux-mm.md 5.12).
+ * kswapd: one task per node that reclaims in the background (Linux mm/vmscan.c).
  *
  * It sleeps until an allocator falls below a low mark, and then shrinks lists at rising priority
  * until the high marks are reached. Before it goes to sleep for good it naps for a tenth of a

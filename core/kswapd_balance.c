@@ -1,5 +1,5 @@
 /*
- * One run of kswapd, until its node is balanced: balance_pgdat() of Linux mm/vmscan.c (linux-mm.md 5.12).
+ * One run of kswapd, until its node is balanced: balance_pgdat() of Linux mm/vmscan.c.
  * Three forms, by the knob reclaim.kswapd, and what each calls balanced:
  *
  * 2.6.36. Zone by zone as below, but all zones must reach their high marks, lower ones are scanned

@@ -3,7 +3,7 @@
  *
  * DONTNEED gives pages and swap entries back at once; the next touch is a first touch. FREE only makes
  * the entries old and clean, and leaves the pages to reclaim: one that is not written again before
- * reclaim meets it is dropped without I/O. What that means has changed several times (linux-mm.md 7.6),
+ * reclaim meets it is dropped without I/O. What that means has changed several times,
  * and each change is a knob:
  *
  *   madvise.free       lazy; mail 000's throttle; or always as DONTNEED

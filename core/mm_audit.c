@@ -2,7 +2,7 @@
  * Audits of address spaces and reverse maps: every structure walked, every count counted again.
  *
  * They run between tasks, without order points or charges, and abort at the first thing that is not as
- * it must be (linux-mm.md 20.3, invariants 4 and 5).
+ * it must be.
  */
 #include <stdlib.h>
 

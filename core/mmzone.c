@@ -1,7 +1,7 @@
 /*
  * Boot of nodes and zones: from the memory map to free lists and zonelists.
  *
- * A zone is what the ranges of one node have in DMA, DMA32 or Normal (linux-mm.md 1.1; Movable is
+ * A zone is what the ranges of one node have in DMA, DMA32 or Normal (Movable is
  * always empty: there is no kernelcore=). Nothing per frame is touched here. Whole order-10 blocks
  * stay in the zone's `fresh` ranges until they are wanted; only what does not fill such a block is
  * put on the free lists, a few page structs per range. Frames reserved at boot are never touched at

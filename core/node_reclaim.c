@@ -1,6 +1,6 @@
 /*
  * Reclaim of the local node before memory of another one is taken: zone_reclaim_mode (Linux
- * mm/vmscan.c, zone_reclaim(), since 4.8 node_reclaim(); linux-mm.md 16.3).
+ * mm/vmscan.c, zone_reclaim(), since 4.8 node_reclaim()).
  *
  * Only what is cheap to have is taken, unmapped pages of files that nobody has written to, and only if
  * there is more of that than one part in a hundred. Mode bits allow more: 2 writing, 4 unmapping and

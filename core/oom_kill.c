@@ -1,5 +1,5 @@
 /*
- * The OOM killer (Linux mm/oom_kill.c; linux-mm.md 15.1).
+ * The OOM killer (Linux mm/oom_kill.c).
  *
  * When reclaim finds nothing, the task that would give back most is killed: resident pages, swap
  * entries and page tables, corrected by oom_score_adj. A victim gets TIF_MEMDIE, with which it may

@@ -1,7 +1,7 @@
 /*
  * The page allocator's front: which zone a page comes from, and how pages come back.
  *
- * Linux mm/page_alloc.c (linux-mm.md 4.3, 4.7). alloc_pages() walks the zonelist of the running
+ * Linux mm/page_alloc.c. alloc_pages() walks the zonelist of the running
  * CPU's node and takes a page from the first zone that is above its low mark; what happens if there
  * is none is in alloc_slowpath.c. From 3.12 to 4.7 (knob alloc.zone_fair) a first pass has the zones
  * of a node take turns, in proportion to their size, so that pages age alike in all of them.

@@ -2,7 +2,7 @@
  * Per-CPU page lists: a CPU takes and gives single pages without a lock, and fetches from and
  * returns to the buddy in batches.
  *
- * Linux mm/page_alloc.c (linux-mm.md 2). Two forms, by knob pcp.high:
+ * Linux mm/page_alloc.c. Two forms, by knob pcp.high:
  *
  * - fixed (4.0): order 0 only, high = 6 * batch, interrupts off and no lock. A full list returns
  *   one batch, round-robin over the migrate types, coldest page first.

@@ -1,6 +1,5 @@
 /*
- * /proc/zoneinfo, meminfo, buddyinfo and pagetypeinfo, as each kernel prints them (linux-mm.md 17.4,
- * 17.5). What this model does not have is printed as 0, so that a program which parses the real
+ * /proc/zoneinfo, meminfo, buddyinfo and pagetypeinfo, as each kernel prints them. What this model does not have is printed as 0, so that a program which parses the real
  * files can read these.
  */
 #include "core/proc.h"

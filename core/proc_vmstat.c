@@ -1,7 +1,7 @@
 /*
  * /proc/vmstat: the counters of each kernel, under its names and in its order.
  *
- * linux-mm.md 17.1 (6.18, as the live file has it) and 17.2 (3.12 and what 4.0 had added, with the
+ * 6.18's, as the live file has it, and 3.12's with what 4.0 had added (and the
  * two counters of the MADV_FREE series, which mail 000's tree carried). What this model does not
  * count is printed as 0. Like the kernel's file, reading does not fold differences, so amounts may
  * be off by CPUs x threshold; events are exact.

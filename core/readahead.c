@@ -1,5 +1,5 @@
 /*
- * Readahead (Linux mm/readahead.c; linux-mm.md 13.2).
+ * Readahead (Linux mm/readahead.c).
  *
  * Each open file remembers a window: start, size, and how much of its end is ahead of need
  * (async_size). The page with which that part begins carries PG_readahead; whoever comes to it

@@ -1,5 +1,5 @@
 /*
- * Shrinkers (Linux mm/vmscan.c, today mm/shrinker.c; linux-mm.md 10.4).
+ * Shrinkers (Linux mm/vmscan.c, today mm/shrinker.c).
  *
  * Reclaim scans caches in proportion to the lists. How much of a cache that is follows from its size, from
  * how hard the lists are scanned, and from what its objects cost to bring back (seeks). It is done in

@@ -82,7 +82,7 @@ void del_page_from_lru_list(struct machine *m, struct page *page, struct lruvec 
 	update_lru_size(m, page_zone(m, page), lru, -(long)compound_nr(page));
 }
 
-/* Before 5.8, placement and movement of pages feed get_scan_count(): linux-mm.md 5.8. */
+/* Before 5.8, placement and movement of pages feed get_scan_count(). */
 static inline void update_page_reclaim_stats(struct lruvec *lruvec, bool file, bool rotated, u32 nr)
 {
 	lruvec->reclaim_stat.recent_scanned[file] += nr;
@@ -624,7 +624,7 @@ static bool lru_cache_activate_page(struct machine *m, struct page *page)
 	return false;
 }
 
-/* linux-mm.md 5.5: unreferenced, referenced, active, active and referenced. */
+/* Steps: unreferenced, referenced, active, active and referenced. */
 void mark_page_accessed(struct machine *m, struct page *page)
 {
 	if (page_test(page, PG_unevictable))
@@ -793,7 +793,7 @@ static void pagevec_audit(const struct pagevec *pvec, bool is_new)
 	}
 }
 
-/* Invariants 2, 3 and 7 of linux-mm.md 20.3, for the lists. Between tasks: no lru_lock is held. */
+/* What must be true of the lists. Between tasks: no lru_lock is held. */
 void lru_audit(struct machine *m)
 {
 	struct pglist_data *pgdat;

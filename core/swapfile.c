@@ -668,7 +668,7 @@ static void swap_area_audit(struct machine *m, struct swap_info_struct *si)
 		zram_audit(si);
 }
 
-/* Invariant 5 of linux-mm.md 20.3: counts equal ptes and places of shared memory, SWAP_HAS_CACHE equals cached pages. */
+/* Counts equal ptes and places of shared memory, SWAP_HAS_CACHE equals cached pages. */
 void swapfile_audit(struct machine *m)
 {
 	long nr_free = 0;

@@ -1,5 +1,5 @@
 /*
- * Who is put to sleep for reclaiming too fast (parts of Linux mm/vmscan.c; linux-mm.md 5.13).
+ * Who is put to sleep for reclaiming too fast (parts of Linux mm/vmscan.c).
  *
  * Two eras, by the knob reclaim.throttle. To 5.15 (congestion): congestion_wait() for a tenth of a
  * second, cut short only by a disk that leaves congestion; see backing-dev.c. From 5.16 on

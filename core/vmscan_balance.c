@@ -1,6 +1,5 @@
 /*
- * Which lists reclaim scans, and how far (Linux mm/vmscan.c: get_scan_count() and what it needs;
- * linux-mm.md 5.7 and 5.8).
+ * Which lists reclaim scans, and how far (Linux mm/vmscan.c: get_scan_count() and what it needs).
  *
  * At priority p a list's share is its size >> p; what is decided here is whether anonymous or file
  * pages bear it, or both, and in what proportion. To 5.7: by how many of the pages that came by

@@ -1,8 +1,8 @@
 /*
  * What becomes of each page that reclaim has isolated (Linux mm/vmscan.c: shrink_page_list(), today
- * shrink_folio_list(); the decision table of linux-mm.md 5.10).
+ * shrink_folio_list()).
  *
- * Each row of the table is a step: a function that says "go on" or decides the page's fate. A dirty
+ * Each step is a function that says "go on" or decides the page's fate. A dirty
  * anonymous page goes through here twice: in the first round it gets a slot, is unmapped and its
  * write is started; after the write it is at the tail of its list, clean, and is freed.
  *

@@ -1,7 +1,7 @@
 /*
  * Counters: amounts with per-CPU differences, events, and their folding.
  *
- * Linux mm/vmstat.c (linux-mm.md 3). A change goes to a signed byte of the CPU's own; when it passes
+ * Linux mm/vmstat.c. A change goes to a signed byte of the CPU's own; when it passes
  * the threshold it is added to the zone's or node's value and to the sum over all of them. The value
  * read cheaply is therefore off by up to CPUs x threshold.
  *

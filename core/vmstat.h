@@ -2,7 +2,7 @@
  * Counters: their names, and how they are read and changed.
  *
  * Items (nr_...) are amounts. Each belongs to a zone or a node and is kept as a global value plus a
- * small signed difference per CPU, folded when it passes a threshold (linux-mm.md 3). Events
+ * small signed difference per CPU, folded when it passes a threshold. Events
  * (pgfault, ...) are per-CPU totals that only grow. Names are those of /proc/vmstat.
  */
 #ifndef CORE_VMSTAT_H

@@ -1,7 +1,7 @@
 /*
  * Watermarks: how much memory is kept free, and the test whether a zone may give a page.
  *
- * Linux mm/page_alloc.c (linux-mm.md 1.2 to 1.8, 3.3, 3.4). Two forms of the distances between
+ * Linux mm/page_alloc.c. Two forms of the distances between
  * marks (knob watermark.gap: a quarter of min, or from 4.6 on scaled by the zone) and two of the
  * test for blocks (watermark.order: the mark halves with each order, or from 4.4 on one suitable
  * block is enough). Watermark boost came with 5.0; a factor of 0 switches it off.

@@ -116,7 +116,7 @@ void wb_rates_init(struct bdi_writeback *wb);
 void wb_update_bandwidth(struct machine *m, struct bdi_writeback *wb, u64 start);
 /* A task that ends leaves what it dirtied since its last pause to be paid for by others. */
 void dirty_throttle_exit(struct machine *m, struct task *t);
-/* The dirtiers' polynomial, in parts of 1024 (linux-mm.md 13.4). */
+/* The dirtiers' polynomial, in parts of 1024. */
 u64 pos_ratio_polynom(u64 setpoint, u64 dirty, u64 limit);
 u64 wb_position_ratio(const struct bdi_writeback *wb, u64 limit, u64 thresh, u64 background,
                       u64 dirty, u64 wb_thresh, u64 wb_dirty);

@@ -1,6 +1,6 @@
 /*
  * Freeing pages when their write has ended (mail 002: Minchan Kim, 2 July 2014, v3 of the series; knob
- * reclaim.writeback_end = free; linux-mm.md 9).
+ * reclaim.writeback_end = free).
  *
  * Without it a page that reclaim had written is rotated to the tail of its list, clean and unmapped, and
  * waits there for the next scan. With it the drain of the rotate batch, which is where pages are moved

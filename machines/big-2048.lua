@@ -26,7 +26,7 @@ machine "big-2048" {
 	disks = {
 		swap = {
 			kind = "flash",
-			read_latency = "80us", write_latency = "20us", -- linux-mm.md 18.4, NVMe
+			read_latency = "80us", write_latency = "20us", -- assumed: NVMe
 			read_rate = "3G", write_rate = "2G",
 			channels = 32, requests = 1024, max_request = "1M",
 			variation = "10%",

@@ -35,7 +35,7 @@ machine "kirill-2016" {
 			read_latency = "100us", write_latency = "60us", rate = "400M",
 			channels = 8, requests = 128, max_request = "512K", variation = "10%",
 			barging = true,
-			source = "assumed: linux-mm.md 18.4, a SATA flash disk",
+			source = "assumed: a SATA flash disk",
 		},
 	},
 

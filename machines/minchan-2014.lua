@@ -33,13 +33,13 @@ machine "minchan-2014" {
 	},
 
 	-- A virtio disk on a file of the host, through the host's page cache (qemu's default since 1.2 is
-	-- cache=writeback): linux-mm.md 18.4 gives 50 to 150 us a request. virtio-blk uses blk-mq since 3.13, so
+	-- cache=writeback): assumed to take 50 to 150 us a request. virtio-blk uses blk-mq since 3.13, so
 	-- nobody learns of congestion. Files and swap are given a disk each, since one disk of a machine has
 	-- either; they are alike.
 	disks = {
 		swap = {
 			kind = "flash",
-			read_latency = "100us", write_latency = "100us", -- linux-mm.md 18.4: 50 to 150 us
+			read_latency = "100us", write_latency = "100us", -- assumed: 50 to 150 us
 			rate = "400M",            -- assumed: what a SATA flash disk under the host's cache keeps up
 			channels = 8,             -- assumed: qemu's thread pool
 			requests = 128,           -- virtio-blk's default queue
@@ -70,9 +70,9 @@ machine "minchan-2014" {
 		idle_exit        = { 6000, "assumed: 3-10 us, and an exit from the guest" },
 		tick             = { 3000, "assumed: two exits more than on metal" },
 		irq              = { 2000, "assumed: injected by the host, with an exit for the end of interrupt" },
-		ipi_send         = { 2500, "assumed: linux-mm.md 18.1, 5-20 us round trip in a guest" },
+		ipi_send         = { 2500, "assumed: 5-20 us round trip in a guest" },
 		ipi_send_more    = { 1500, "assumed: an exit a receiver, batched by nobody in 2014" },
-		ipi_flight       = { 2500, "assumed: linux-mm.md 18.1, 5-20 us round trip in a guest" },
+		ipi_flight       = { 2500, "assumed: 5-20 us round trip in a guest" },
 		fault_trap       = { 500, "assumed: 200-500 ns; nested page tables make no exit of it" },
 		tlb_miss         = { 40, "assumed: a walk in two dimensions, cached" },
 		exec             = { 90000, "assumed: 60 us of a newer core" },

@@ -48,7 +48,7 @@ machine "minchan-2015" {
 		-- The first assumption, a SATA flash disk: `--set machine.swap_kind=disk`.
 		swap = {
 			kind = "flash",
-			read_latency = "100us",   -- linux-mm.md 18.4: SATA SSD 80 to 150 us
+			read_latency = "100us",   -- assumed: SATA SSD 80 to 150 us
 			write_latency = "60us",   -- assumed: into the disk's own cache
 			rate = "250M",            -- assumed
 			channels = 8,             -- assumed: NCQ keeps more in flight than flash serves
@@ -63,7 +63,7 @@ machine "minchan-2015" {
 			kind = "rotating",
 			rotation = "8.3ms",                    -- 7,200 turns a minute
 			seek_min = "0.5ms", seek_max = "9ms",  -- assumed: short and full stroke
-			rate = "150M",                         -- linux-mm.md 18.4: 100 to 150 MB/s in 2014
+			rate = "150M",                         -- assumed: 100 to 150 MB/s in 2014
 			requests = 128, max_request = "512K", variation = "10%", barging = true,
 			source = "assumed: a SATA disk of 2014",
 		},

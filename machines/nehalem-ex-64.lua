@@ -11,8 +11,7 @@ machine "nehalem-ex-64" {
 	threads = 2,
 	swap = 0, -- the load has nothing to swap
 
-	-- The base's distances: fully connected by QPI. Firmware of such servers said 20 or 21 (linux-mm.md
-	-- 19.5): 20 keeps zone_reclaim_mode off on 2.6.36, 21 switches it on. Both are tried.
+	-- The base's distances: fully connected by QPI. Firmware of such servers said 20 or 21: 20 keeps zone_reclaim_mode off on 2.6.36, 21 switches it on. Both are tried.
 	--
 	-- And its memory, of which the mail says: 2097152 - 2068480 pages for 2097152 descriptors of 56 bytes.
 
@@ -21,7 +20,7 @@ machine "nehalem-ex-64" {
 	costs = {
 		line_core    = { 5, "assumed: the threads of a core share L1 and L2" },
 		line_socket  = { 60, "assumed: 20 to 80 ns; a core of the same socket, over the ring to L3" },
-		line_remote  = { 200, "assumed: 100 to 300 ns a line on this machine (linux-mm.md 18.1)" },
+		line_remote  = { 200, "assumed: 100 to 300 ns a line on this machine" },
 		-- A reorder buffer of 128 entries, 40 instructions from one CPU's counter to the next.
 		line_socket_more = { 20, "assumed: three of line_socket in flight" },
 		line_remote_more = { 67, "assumed: three of line_remote in flight" },

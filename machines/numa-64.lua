@@ -42,7 +42,7 @@ machine "numa-64" {
 			rate = "120M",
 			requests = 128, max_request = "512K",
 			variation = "5%",
-			source = "assumed: linux-mm.md 18.4, 8 ms random, 100 to 150 MB/s",
+			source = "assumed: a disk of 7,200 turns, 8 ms random, 100 to 150 MB/s",
 		},
 	},
 

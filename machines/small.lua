@@ -27,7 +27,7 @@ machine "small" {
 	disks = {
 		swap = {
 			kind = "flash",
-			read_latency = "90us", write_latency = "30us", -- linux-mm.md 18.4, SATA SSD
+			read_latency = "90us", write_latency = "30us", -- assumed: a SATA SSD
 			read_rate = "500M", write_rate = "400M",
 			channels = 8, requests = 64, max_request = "512K",
 			variation = "10%",

@@ -32,7 +32,7 @@ machine "tao-ma-2011" {
 			requests = 128, max_request = "512K",
 			variation = "5%",
 			barging = true,
-			source = "assumed: linux-mm.md 18.4, 8 ms random, 100 to 150 MB/s",
+			source = "assumed: a disk of 7,200 turns, 8 ms random, 100 to 150 MB/s",
 		},
 	},
 

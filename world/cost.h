@@ -6,8 +6,8 @@
  * The core and the worlds charge by name; a machine profile (in machines/) gives each name its
  * nanoseconds, under `costs`, in lower case. The default here is what a profile that is silent gets.
  * The source says where the number comes from: a published figure, a measurement, or `assumed`,
- * followed by what bounds it. Entries that linux-mm.md section 18 marks D are results, and are not
- * here. `quire list costs` prints this table with a profile's values beside it.
+ * followed by what bounds it. What a mail's own result says is none: it is to be predicted.
+ * `quire list costs` prints this table with a profile's values beside it.
  *
  * All values are nanoseconds of one occurrence on an otherwise idle CPU with its own data in its
  * own caches. What another CPU does to a cache line is charged apart (LINE_*).
@@ -59,7 +59,7 @@
 	X(USER_PAGE_READ, 150, "assumed: 4 KiB at 27 GB/s", "user code reads all of a mapped page") \
 	X(TLB_MISS, 20, "assumed: cached walk 10-20 ns", "the hardware walks the tables for one page") \
 	/* page contents */ \
-	X(PAGE_CLEAR, 145, "measured: 28 GB/s streaming (linux-mm.md 18.2)", "clear a page") \
+	X(PAGE_CLEAR, 145, "measured: 28 GB/s streaming", "clear a page") \
 	X(PAGE_COPY, 250, "assumed: 200-400 ns cold", "copy a page") \
 	/* address spaces */ \
 	X(VMA_LOOKUP, 20, "assumed", "find the VMA of an address") \

@@ -1,5 +1,5 @@
 /*
- * Dirty limits and position ratios (linux-mm.md 13.3, 13.4).
+ * Dirty limits and position ratios.
  *
  * Aim: the numbers are Linux's. Method: a small machine on the null world, whose counters are known, and
  * the functions called with numbers of which the results can be had with pen and paper.

@@ -1,7 +1,7 @@
 /*
  * fork: who is in whose anon_vma, what is shared, copied and freed.
  *
- * The shapes are those of linux-mm.md 11.1. nr_chains of an anon_vma is the number of VMAs that a walk
+ * The shapes are those of Linux mm/rmap.c. nr_chains of an anon_vma is the number of VMAs that a walk
  * of its pages may have to visit.
  */
 #include "tests/core/mm_fixture.h"

@@ -1,5 +1,5 @@
 /*
- * madvise(): the table of linux-mm.md 7.6, row by row, and the threshold of mail 000.
+ * madvise(): what each column of knobs does with a page, row by row, and the threshold of mail 000.
  */
 #include "tests/core/mm_fixture.h"
 

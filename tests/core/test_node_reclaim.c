@@ -1,5 +1,5 @@
 /*
- * zone_reclaim_mode: when it is on (linux-mm.md 16.3), and where it is asked for. What it reclaims needs
+ * zone_reclaim_mode: when it is on, and where it is asked for. What it reclaims needs
  * files, and is shown by tests/machine/test_reclaim_files.c.
  */
 #include "tests/test.h"

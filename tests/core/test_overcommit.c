@@ -1,7 +1,7 @@
 /*
  * Overcommit: ENOMEM exactly where Linux gives it, in each mode and era.
  *
- * Method: machines of known size on the null world; limits are computed here from linux-mm.md 15.2 and
+ * Method: machines of known size on the null world; limits are computed here by Linux's formulas and
  * approached page by page. The per-CPU counter makes the sum that is compared up to a batch too small:
  * machines of one CPU and few pages have a batch of 2 * CPUs or pages / 256.
  */

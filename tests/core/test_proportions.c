@@ -1,5 +1,5 @@
 /*
- * A disk's part in the writing (core/proportions.c; linux-mm.md 13.4).
+ * A disk's part in the writing (core/proportions.c).
  *
  * Method: two disks of a machine that does nothing; events and time are made here, and the shares that
  * follow are derived from the rule: all counts are halved at the end of a period.

@@ -1,7 +1,7 @@
 /*
  * Readahead windows.
  *
- * Aim: the windows of linux-mm.md 20.2, and what interrupts a sequence. Method: a file of holes on the
+ * Aim: the windows are Linux's, and what interrupts a sequence. Method: a file of holes on the
  * null world, whose reads complete at once; after each access the state of the open file is compared.
  */
 #include "core/fs.h"
@@ -59,7 +59,7 @@ static void window_is(u64 start, u32 size, u32 async)
 	assert_int_equal(file->f_ra.async_size, async);
 }
 
-/* 20.2: windows 4 (marker at 1), 8, 16, 32, 32 ... */
+/* Windows 4 (marker at 1), 8, 16, 32, 32 ... */
 static void reads_in_order(void)
 {
 	make_file(200);

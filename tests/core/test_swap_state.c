@@ -99,7 +99,7 @@ TEST(zram_compresses_one_page_at_a_time_to_4_6)
 
 TEST(readahead_sizes_are_those_of_the_vectors)
 {
-	/* linux-mm.md 20.2: hits 0: random 1, adjacent 2, last window 8 -> next at least 4. */
+	/* Linux's: hits 0: random 1, adjacent 2, last window 8 -> next at least 4. */
 	assert_int_equal(swapin_nr_pages(100, 200, 0, 8, 0), 1);
 	assert_int_equal(swapin_nr_pages(100, 101, 0, 8, 0), 2);
 	assert_int_equal(swapin_nr_pages(100, 99, 0, 8, 0), 2);

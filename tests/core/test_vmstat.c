@@ -1,5 +1,5 @@
 /*
- * Counters: the arithmetic of differences and thresholds (linux-mm.md 3), and their folding.
+ * Counters: the arithmetic of differences and thresholds, and their folding.
  */
 #include "tests/core/bare.h"
 
@@ -146,7 +146,6 @@ TEST(thresholds_are_those_of_the_table)
 		for (u32 j = 0; j < ARRAY_SIZE(mib); j++)
 			assert_int_equal(calculate_normal_threshold(cpus[i], mib[j] << 8),
 			                 want[i][j]);
-	/* 20.2 */
 	assert_int_equal(calculate_normal_threshold(2, 524287), 20);
 	assert_int_equal(calculate_normal_threshold(64, 2068480), 98);
 	assert_int_equal(calculate_normal_threshold(12, 786432), 48);

@@ -1,5 +1,5 @@
 /*
- * Watermarks against the vectors of linux-mm.md: 1.2, 1.3, 1.8, 20.1, 20.2, and the test of 1.4
+ * Watermarks against vectors from Linux's formulas and from live machines, and the test of a watermark
  * against a straightforward model.
  */
 #include "tests/core/bare.h"

@@ -1,5 +1,5 @@
 /*
- * Freeing pages at writeback completion (mail 002, linux-mm.md 9.3).
+ * Freeing pages at writeback completion (mail 002).
  *
  * Aim: a page is freed in the drain of the rotate batch under exactly the conditions of the mail, is
  * rotated under all others that let it into the batch, and is left where it is if it does not get there.

@@ -1,7 +1,7 @@
 /*
  * khugepaged on whole machines.
  *
- * Aim: what it collapses, what it leaves, and when, are as the knobs and linux-mm.md 10.8 say. Method: a task
+ * Aim: what it collapses, what it leaves, and when, are as the knobs say. Method: a task
  * of a machine of 64 MiB fills a range of small pages (huge ones are forbidden meanwhile), allows huge ones,
  * sleeps over a scan and looks. Contents are tagged and checked, and each machine is audited at the end.
  */

@@ -1,5 +1,5 @@
 /*
- * Files on two disks, and on two nodes (linux-mm.md 13.3, 13.4; core/proportions.c, node_dirty_ok()).
+ * Files on two disks, and on two nodes (core/proportions.c, node_dirty_ok()).
  *
  * Aim: a slow disk's dirty pages do not take the room of a fast one's, nor do all lie on one node.
  * Method: the well-known test, a writer to a slow stick and a writer to a fast disk, on a small machine;

@@ -1,5 +1,5 @@
 /*
- * Flushers and dirty throttling on a whole machine (linux-mm.md 13.3 to 13.5).
+ * Flushers and dirty throttling on a whole machine.
  *
  * Aim: dirty pages are written when Linux writes them, by whom, and who dirties is held to the disk's
  * speed. Method: small simulated machines, one or two tasks, a disk of known speed; what is expected is
