@@ -105,8 +105,13 @@ bool task_killed(const struct task *t);
 
 /* How many tasks were killed by SIGBUS so far: no counter of /proc/vmstat tells. */
 u32 machine_sigbus_kills(const struct machine *m);
-u32 machine_oom_kills(
-	const struct machine *m); /* of every kernel: to 4.12 /proc/vmstat does not say */
+
+/* How many were killed for want of memory, in every kernel: to 4.12 /proc/vmstat does not tell. */
+u32 machine_oom_kills(const struct machine *m);
+
+/* Who was, and has not given up its memory yet; NULL: nobody. */
+struct task *machine_oom_victim(const struct machine *m);
+
 void task_times(const struct task *t, u64 *utime_ns, u64 *stime_ns);
 
 /* ---- system calls ---- */

@@ -115,6 +115,16 @@ static void mark_oom_victim(struct machine *m, struct task *t)
 	t->mm->oom_victim = true;
 }
 
+struct task *machine_oom_victim(const struct machine *m)
+{
+	struct task *t;
+
+	list_for_each_entry (t, &m->tasks, tasks)
+		if (t->flags & TIF_MEMDIE)
+			return t;
+	return NULL;
+}
+
 /* The victim has given up its address space. */
 void exit_oom_victim(struct machine *m, struct task *t)
 {

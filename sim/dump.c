@@ -39,6 +39,14 @@ static void dump_cpu(FILE *f, const struct sim_cpu *s)
 	fputc('\n', f);
 }
 
+/* What @t is in. When the run has ended it is with the task, as for all that do not run. */
+static const struct ledger_node *task_span(const struct sim *sim, const struct world_task *t)
+{
+	const struct world_cpu *c = &sim_cpu(sim, t->cpu)->cpu;
+
+	return c->task == t && !sim->ended ? c->span : t->span;
+}
+
 void sim_dump(struct world *w, FILE *f)
 {
 	struct sim *sim = sim_of(w);
@@ -58,7 +66,6 @@ void sim_dump(struct world *w, FILE *f)
 	fprintf(f, "  %u idle\ntasks\n", nr_idle);
 	list_for_each_entry (st, &sim->tasks, list) {
 		const struct world_task *t = st->task;
-		const struct world_cpu *c = &sim_cpu(sim, t->cpu)->cpu;
 
 		if (t->state == WORLD_TASK_DEAD || t->state == WORLD_TASK_NEW) {
 			nr_ended += t->state == WORLD_TASK_DEAD;
@@ -66,7 +73,7 @@ void sim_dump(struct world *w, FILE *f)
 		}
 		sim_report_task(sim, f, st->task);
 		fprintf(f, "    user %lu ns, system %lu ns", t->utime_ns, t->stime_ns);
-		print_span(f, c->ledger, c->task == t && !sim->ended ? c->span : t->span);
+		print_span(f, &w->ledger, task_span(sim, t));
 		fputc('\n', f);
 	}
 	fprintf(f, "  %u ended\n", nr_ended);
@@ -105,26 +112,22 @@ void sim_hung_tasks(const struct world *w, u64 until,
 
 struct sim_stuck sim_stuck(const struct world *w)
 {
-	return sim_of((struct world *)w)->stuck;
+	return sim_of(w)->stuck;
 }
 
 void sim_task_where(const struct world *w, u32 id, char *buf, size_t n)
 {
-	struct sim *sim = sim_of((struct world *)w);
-	struct sim_task *st;
+	const struct sim *sim = sim_of(w);
+	const struct sim_task *st = sim_find_task(sim, id);
+	const struct ledger_node *span;
+	size_t len;
 
-	snprintf(buf, n, "task %u", id);
-	list_for_each_entry (st, &sim->tasks, list) {
-		const struct world_task *t = st->task;
-		const struct world_cpu *c = &sim_cpu(sim, t->cpu)->cpu;
-		const struct ledger_node *span = c->task == t && !sim->ended ? c->span : t->span;
-		size_t len;
-
-		if (t->id != id)
-			continue;
-		len = (size_t)snprintf(buf, n, "%s (%u)%s", t->name, id, span ? " in " : "");
-		if (span && len < n)
-			ledger_path(c->ledger, span, buf + len, n - len);
+	if (!st) {
+		snprintf(buf, n, "task %u", id);
 		return;
 	}
+	span = task_span(sim, st->task);
+	len = (size_t)snprintf(buf, n, "%s (%u)%s", st->task->name, id, span ? " in " : "");
+	if (span && len < n)
+		ledger_path(&w->ledger, span, buf + len, n - len);
 }

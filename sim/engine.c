@@ -152,7 +152,7 @@ static u64 sim_park_key(const struct sim_cpu *s)
 	if (at == SIM_NEVER)
 		return KEYHEAP_EMPTY;
 	/* Later than any run may last is as late as that. */
-	return heap_key(min_t(u64, max(at, s->cpu.clock), KEYHEAP_VALUE_MAX), s->rank);
+	return heap_key(min(max(at, s->cpu.clock), SIM_TIME_MAX), s->rank);
 }
 
 static void sim_idle_main(void);
@@ -377,8 +377,7 @@ void sim_stop(struct world *w)
 	struct sim *sim = sim_of(w);
 
 	sim->stop = true;
-	sim->stop_at = 0;
-	sim->pause_at = 0;
+	sim_expire(w);
 	sim_refresh(sim);
 }
 

@@ -506,6 +506,7 @@ void psi_task_change(struct sim_task *t, bool runnable, u64 now);
 void sim_report_deadlock(struct sim *sim);
 int sim_trace_create(struct sim *sim, u32 nr);
 void sim_trace_destroy(struct sim *sim);
+const struct sim_task *sim_find_task(const struct sim *sim, u32 id); /* NULL: there is none */
 void sim_report_task(struct sim *sim, FILE *out, struct world_task *t);
 void sim_trace(struct world_cpu *c, enum ledger_event e, u64 a, u64 b);
 

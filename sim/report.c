@@ -39,18 +39,24 @@ static void sim_sem_text(const struct world_task *t, char *buf, size_t n)
 		         ledger_lock_name[t->waits_class], s->nr_readers, s->nr_waiters);
 }
 
+const struct sim_task *sim_find_task(const struct sim *sim, u32 id)
+{
+	const struct sim_task *st;
+
+	list_for_each_entry (st, &sim->tasks, list)
+		if (st->task->id == id)
+			return st;
+	return NULL;
+}
+
 bool sim_task_lock(const struct world *w, u32 id, char *buf, size_t n)
 {
-	struct sim *sim = sim_of((struct world *)w);
-	struct sim_task *st;
+	const struct sim_task *st = sim_find_task(sim_of(w), id);
 
-	list_for_each_entry (st, &sim->tasks, list) {
-		if (st->task->id != id || !st->sem)
-			continue;
-		sim_sem_text(st->task, buf, n);
-		return true;
-	}
-	return false;
+	if (!st || !st->sem)
+		return false;
+	sim_sem_text(st->task, buf, n);
+	return true;
 }
 
 void sim_report_task(struct sim *sim, FILE *out, struct world_task *t)

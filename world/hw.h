@@ -70,6 +70,13 @@ struct hw_disk {
 	u32 irq_cpu;     /* 1 + the CPU that gets its interrupts; 0: the one that submitted */
 };
 
+/* Until it says otherwise, a disk is rotational if it does rotate. */
+static inline void hw_disk_set_kind(struct hw_disk *d, enum hw_disk_kind kind)
+{
+	d->kind = kind;
+	d->rotational = kind == HW_DISK_ROTATING;
+}
+
 struct hw_machine {
 	char name[HW_NAME_MAX]; /* the profile's name; printed with every simulated second */
 	u32 nr_cpus;

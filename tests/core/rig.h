@@ -52,8 +52,7 @@ static void rig_set_disks(struct hw_machine *hw, struct knobs *k)
 	(void)k;
 	for (u32 i = 0; i < rig_disks.nr; i++) {
 		hw->disk[i] = hw->disk[0];
-		hw->disk[i].kind = rig_disks.kind;
-		hw->disk[i].rotational = rig_disks.kind == HW_DISK_ROTATING;
+		hw_disk_set_kind(&hw->disk[i], rig_disks.kind);
 		hw->disk[i].size_bytes = rig_disks.bytes;
 	}
 	hw->nr_disks = rig_disks.nr;

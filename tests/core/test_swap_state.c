@@ -14,8 +14,7 @@ static enum hw_disk_kind kind;
 static void disk(struct hw_machine *hw, struct knobs *k)
 {
 	(void)k;
-	hw->disk[0].kind = kind;
-	hw->disk[0].rotational = kind == HW_DISK_ROTATING;
+	hw_disk_set_kind(&hw->disk[0], kind);
 	hw->disk[0].size_bytes = 4UL << 20;
 }
 

@@ -315,17 +315,6 @@ static void case_describe(const struct random_case *c, FILE *f)
 
 /* ---- running one ---- */
 
-/* The task that the OOM killer waits for; NULL: none. */
-static struct task *oom_victim(struct plan *p)
-{
-	struct task *t;
-
-	list_for_each_entry (t, &p->m->tasks, tasks)
-		if (t->flags & TIF_MEMDIE)
-			return t;
-	return NULL;
-}
-
 /* kill -9 of all but ourselves. Each wake-up is an order point, after which the list may be another. */
 static void kill_everybody(struct plan *p, const struct task *self)
 {
@@ -349,7 +338,7 @@ again:
 static void mind_oom_victim(struct plan *p, const struct task *self, const struct task **victim,
                             u64 *since)
 {
-	const struct task *now = oom_victim(p);
+	const struct task *now = machine_oom_victim(p->m);
 
 	if (now != *victim)
 		*since = world_now();
