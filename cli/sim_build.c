@@ -8,6 +8,7 @@
 
 #include "cli/sim_internal.h"
 #include "core/knobs.h"
+#include "lib/append.h"
 #include "lib/size.h"
 #include "load/profile.h"
 #include "report/record.h"
@@ -43,11 +44,10 @@ static int set_knobs(const struct target_request *req, struct knobs *k, char *er
 
 void sim_note(struct sim_target *s, const char *fmt, ...)
 {
-	size_t len = strlen(s->notes);
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(s->notes + len, sizeof(s->notes) - len, fmt, ap);
+	vappend_text(s->notes, sizeof(s->notes), fmt, ap);
 	va_end(ap);
 }
 

@@ -9,11 +9,11 @@
 #include "cli/sim_internal.h"
 
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
+#include "lib/append.h"
 #include "sim/sim.h"
 
 /* ---- the limit of CPU time ----------------------------------------------------------------------- */
@@ -60,33 +60,15 @@ bool sim_limit_end(void)
 
 /* ---- what is left -------------------------------------------------------------------------------- */
 
-struct text {
-	char *at;
-	size_t room;
-};
-
-__printf(2, 3) static void add(struct text *t, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(t->at, t->room, fmt, ap);
-	va_end(ap);
-	n = min(n, (int)t->room - 1);
-	t->at += n;
-	t->room -= (size_t)n;
-}
-
 /* "g (7) in user/fault/alloc", "g (7) in user/write waits for &inode->i_mutex, held by g (8)". */
-static void add_task(const struct sim_target *s, struct text *t, u32 id)
+static void add_task(const struct sim_target *s, char *text, u32 id)
 {
 	char where[256];
 
 	sim_task_where(s->world, id, where, sizeof(where));
-	add(t, "%s", where);
+	append_text(text, TARGET_ERROR_MAX, "%s", where);
 	if (sim_task_lock(s->world, id, where, sizeof(where)))
-		add(t, " waits for %s", where);
+		append_text(text, TARGET_ERROR_MAX, " waits for %s", where);
 }
 
 /* Of those who are left: who makes no progress, or the first that runs. */
@@ -108,50 +90,42 @@ static const struct sim_task *who_is_left(const struct sim_target *s, u32 stuck,
 	return first;
 }
 
-static const struct sim_task *oom_victim(const struct sim_target *s)
-{
-	const struct sim_task *st;
-
-	list_for_each_entry (st, &s->tasks, all)
-		if (st->task && !st->ended && st->task->flags & TIF_MEMDIE)
-			return st;
-	return NULL;
-}
-
 void sim_describe_endless(const struct sim_target *s, int rc, bool expired, char *error)
 {
-	struct text t = {error, TARGET_ERROR_MAX};
 	const struct target_request *req = s->req;
-	const struct sim_task *victim = oom_victim(s);
+	const struct task *victim = machine_oom_victim(s->machine);
 	struct sim_stuck stuck = sim_stuck(s->world);
 	const struct sim_task *st;
 	char line[TARGET_WAITS_MAX];
 	struct rlimit cpu;
 	u32 nr;
 
+	error[0] = '\0';
 	st = who_is_left(s, rc == -ELOOP ? stuck.task : 0, &nr);
 	if (st && req->line && req->line(req->program, &st->t, line, sizeof(line)))
-		add(&t, "%s: ", line);
+		append_text(error, TARGET_ERROR_MAX, "%s: ", line);
 	else
-		add(&t, "%s: ", req->scenario);
+		append_text(error, TARGET_ERROR_MAX, "%s: ", req->scenario);
 	if (rc == -ELOOP)
-		add(&t, "the access to 0x%lx has faulted %lu times and is not done", stuck.va,
-		    stuck.nr);
+		append_text(error, TARGET_ERROR_MAX,
+		            "the access to 0x%lx has faulted %lu times and is not done", stuck.va,
+		            stuck.nr);
 	else if (expired && !getrlimit(RLIMIT_CPU, &cpu))
-		add(&t, "no end after %lu s of CPU time (--cpu-limit allows more)",
-		    (unsigned long)cpu.rlim_max - JOB_GRACE_S);
+		append_text(error, TARGET_ERROR_MAX,
+		            "no end after %lu s of CPU time (--cpu-limit allows more)",
+		            (unsigned long)cpu.rlim_max - JOB_GRACE_S);
 	else
-		add(&t, "no end (timeout allows more)");
-	add(&t, ", still running after %.3f simulated seconds",
-	    (double)sim_elapsed(s->world) / 1e9);
+		append_text(error, TARGET_ERROR_MAX, "no end (timeout allows more)");
+	append_text(error, TARGET_ERROR_MAX, ", still running after %.3f simulated seconds",
+	            (double)sim_elapsed(s->world) / 1e9);
 	if (st) {
-		add(&t, ": ");
-		add_task(s, &t, st->task->w.id);
+		append_text(error, TARGET_ERROR_MAX, ": ");
+		add_task(s, error, st->task->w.id);
 	}
 	if (nr > 1)
-		add(&t, "; %u tasks are left", nr);
+		append_text(error, TARGET_ERROR_MAX, "; %u tasks are left", nr);
 	if (victim) {
-		add(&t, "; the OOM killer waits for ");
-		add_task(s, &t, victim->task->w.id);
+		append_text(error, TARGET_ERROR_MAX, "; the OOM killer waits for ");
+		add_task(s, error, victim->w.id);
 	}
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "host/internal.h"
+#include "lib/append.h"
 
 #define NR_HUGEPAGES "/proc/sys/vm/nr_hugepages"
 /* What a ballast must leave to everybody together, below which the host itself would suffer. */
@@ -95,8 +96,8 @@ static void note_zones(struct target *t)
 		unsigned long nr_free;
 
 		if (sscanf(p, "zone %31s pages free %lu", zone, &nr_free) == 2 && nr_free)
-			snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%s %lu",
-			         *line ? ", " : "", zone, nr_free);
+			append_text(line, sizeof(line), "%s%s %lu", *line ? ", " : "", zone,
+			            nr_free);
 	}
 	free(text);
 	if (*line)

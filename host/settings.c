@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "host/internal.h"
+#include "lib/append.h"
 
 /* Of each pair one is in force and the other reads 0, which cannot be written back. */
 static const char *const exclusive[][2] = {
@@ -81,8 +82,7 @@ static int read_choice(const struct target_setting *s, const char *const *values
 	for (size_t i = 0; i < nr; i++) {
 		if (strcmp(s->value, values[i]) == 0)
 			return (int)i;
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
-		         values[i]);
+		append_text(list, sizeof(list), "%s%s", i ? ", " : "", values[i]);
 	}
 	return host_error(err, -EINVAL, "%s: %s is one of %s, not '%s'", s->origin, s->name, list,
 	                  s->value);
@@ -151,8 +151,8 @@ int settings_read(struct target *t, char *err)
 		if (rc < 0)
 			return rc;
 		if (rc && !strstr(ignored, s->name))
-			snprintf(ignored + strlen(ignored), sizeof(ignored) - strlen(ignored),
-			         "%s%s", *ignored ? ", " : "", s->name);
+			append_text(ignored, sizeof(ignored), "%s%s", *ignored ? ", " : "",
+			            s->name);
 	}
 	if (*ignored)
 		note(t, "only for the simulation, without effect here: %s", ignored);

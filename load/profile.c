@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/append.h"
 #include "lib/sort.h"
 #include "load/target.h"
 
@@ -271,22 +272,33 @@ static void read_distance(struct profile *p, const struct field_table *t)
 
 /* ---- disks ---- */
 
+/* Its place in disk_fields; ARRAY_SIZE(disk_fields): there is none. */
+static size_t disk_field(const char *name)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(disk_fields) && strcmp(disk_fields[i].name, name) != 0)
+		i++;
+	return i;
+}
+
 static u64 disk_bit(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(disk_fields); i++)
-		if (strcmp(disk_fields[i].name, name) == 0)
-			return BIT(i);
-	panic("a disk has no field '%s'", name);
+	size_t i = disk_field(name);
+
+	if (i == ARRAY_SIZE(disk_fields))
+		panic("a disk has no field '%s'", name);
+	return BIT(i);
 }
 
 /* @given: the fields that are not as they were, or as they are where nothing is said. */
 static void apply_disk(struct disk_reading *r, u64 given)
 {
 	r->disk.kind = (enum hw_disk_kind)r->kind;
+	if (given & disk_bit("kind") && !(given & disk_bit("rotational")))
+		hw_disk_set_kind(&r->disk, r->disk.kind);
 	if (given & disk_bit("rate"))
 		r->disk.read_bytes_per_s = r->disk.write_bytes_per_s = r->rate;
-	if (given & disk_bit("kind") && !(given & disk_bit("rotational")))
-		r->disk.rotational = r->disk.kind == HW_DISK_ROTATING;
 	r->disk.max_sectors = (u32)(r->max_request_bytes / 512);
 	r->disk.irq_cpu = r->irq_cpu + 1;
 }
@@ -741,7 +753,7 @@ static int set_disk(struct profile *p, const char *key, const char *value, char 
 	const char *dot = strrchr(key, '.');
 	struct disk_reading r = {0};
 	u32 i = 0;
-	size_t f = 0;
+	size_t f;
 	int result;
 
 	while (i < p->nr_disks &&
@@ -752,16 +764,12 @@ static int set_disk(struct profile *p, const char *key, const char *value, char 
 		int len = dot ? (int)min_t(size_t, (size_t)(dot - key), 60) : 60;
 
 		snprintf(err, TARGET_ERROR_MAX, "%s has no disk '%.*s'", p->path, len, key);
-		for (i = 0; i < p->nr_disks; i++) {
-			size_t used = strlen(err);
-
-			snprintf(err + used, TARGET_ERROR_MAX - used, "%s%s",
-			         i ? ", " : "; it has ", p->disk[i].name);
-		}
+		for (i = 0; i < p->nr_disks; i++)
+			append_text(err, TARGET_ERROR_MAX, "%s%s", i ? ", " : "; it has ",
+			            p->disk[i].name);
 		return -EINVAL;
 	}
-	while (f < ARRAY_SIZE(disk_fields) && strcmp(disk_fields[f].name, dot + 1) != 0)
-		f++;
+	f = disk_field(dot + 1);
 	if (f == ARRAY_SIZE(disk_fields)) {
 		field_unknown_text(err, "field of a disk", dot + 1, disk_field_at, NULL,
 		                   ARRAY_SIZE(disk_fields));

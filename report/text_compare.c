@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/append.h"
 #include "report/format.h"
 #include "report/grid.h"
 #include "report/metric.h"
@@ -63,8 +64,8 @@ void text_times(FILE *f, const struct text_group *g)
 		format_time_line(line, mean.user_ns, mean.sys_ns, mean.elapsed_ns);
 		/* Hundredths say nothing about what is over in less than a second. */
 		if (mean.elapsed_ns < 1000000000)
-			snprintf(line + strlen(line), sizeof(line) - strlen(line), "  (%s)",
-			         format_ns(precise, (double)mean.elapsed_ns));
+			append_text(line, sizeof(line), "  (%s)",
+			            format_ns(precise, (double)mean.elapsed_ns));
 		if (record_metric(&mean, "time", &timed))
 			grid_cell(&grid, "%s, time %s", line, format_ns(precise, 1e9 * timed));
 		else
