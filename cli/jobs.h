@@ -13,8 +13,9 @@
 #include "report/bytes.h"
 
 #define JOB_SAID_MAX 65536
-#define JOB_GRACE_S                                                                                \
-	30 /* how long after its limit of CPU time a child may live that catches the signal */
+
+/* How long after its limit of CPU time a child may live that catches the signal. */
+#define JOB_GRACE_S 30
 
 enum job_state {
 	JOB_NOT_RUN, /* jobs_run() was stopped before */

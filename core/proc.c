@@ -1,6 +1,6 @@
 /*
- * /proc/zoneinfo, meminfo, buddyinfo and pagetypeinfo, as each kernel prints them. What this model does not have is printed as 0, so that a program which parses the real
- * files can read these.
+ * /proc/zoneinfo, meminfo, buddyinfo and pagetypeinfo, as each kernel prints them. What this model
+ * does not have is printed as 0, so that a program which parses the real files can read these.
  */
 #include "core/proc.h"
 

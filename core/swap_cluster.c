@@ -15,7 +15,7 @@
  * While swap is more than half full (vm_swap_full()), slots that only the swap cache holds are taken from it
  * where they are in the way, and one full cluster is looked through whenever no free one is left.
  *
- * Locks: the cluster's, and si->lock inside it for the lists. A cluster that is taken off its list to be
+ * Locks: next_lock where one search goes on after the other; the cluster's, and si->lock inside it for the lists. A cluster that is taken off its list to be
  * searched is found with si->lock held, and its own lock is only tried then.
  */
 #include "core/internal.h"

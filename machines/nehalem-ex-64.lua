@@ -11,7 +11,8 @@ machine "nehalem-ex-64" {
 	threads = 2,
 	swap = 0, -- the load has nothing to swap
 
-	-- The base's distances: fully connected by QPI. Firmware of such servers said 20 or 21: 20 keeps zone_reclaim_mode off on 2.6.36, 21 switches it on. Both are tried.
+	-- The base's distances: fully connected by QPI. Firmware of such servers said 20 or 21: 20 keeps
+	-- zone_reclaim_mode off on 2.6.36, 21 switches it on. Both are tried.
 	--
 	-- And its memory, of which the mail says: 2097152 - 2068480 pages for 2097152 descriptors of 56 bytes.
 

@@ -1,7 +1,7 @@
 /*
  * Readahead windows.
  *
- * Aim: the windows are Linux's, and what interrupts a sequence. Method: a file of holes on the
+ * Aim: the windows are Linux's, and so is what interrupts a sequence. Method: a file of holes on the
  * null world, whose reads complete at once; after each access the state of the open file is compared.
  */
 #include "core/fs.h"

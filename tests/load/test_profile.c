@@ -424,8 +424,8 @@ TEST(constants_can_be_changed_by_name)
 	assert_int_equal(d->write_bytes_per_s, 100 << 20);
 	assert_int_equal(profile_set(p, "disk.swap.barging", "false", err), 0);
 	assert_false(d->barging);
-	assert_false(
-		d->rotational); /* as its kind is, unless something is said, as a virtio disk does */
+	/* As its kind is, unless something is said, as a virtio disk does. */
+	assert_false(d->rotational);
 	assert_int_equal(profile_set(p, "disk.swap.rotational", "true", err), 0);
 	assert_true(d->rotational);
 	assert_int_equal(profile_set(p, "disk.swap.rate", "100M", err), 0);
